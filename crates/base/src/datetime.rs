@@ -2,9 +2,9 @@
 //!
 //! Relies on: `jiff` with its bundled zone database, so that a zone means the same on every
 //! machine.  Promises: PostgreSQL's calendar (proleptic Gregorian, years before 1 written `BC`), its
-//! range of dates and its choice of offset where the clock jumps.  Does not: read a clock ("now",
-//! "today" and their kin are told apart by [`ClockWord`] and are the caller's to replace), know
-//! intervals (`interval` does), or print any DateStyle but ISO.
+//! range of dates and its choice of offset where the clock jumps.  Does not: read a clock (the caller
+//! gives it to [`parse_by_clock`], for "now", "today" and their kin), know intervals (`interval`
+//! does), or print any DateStyle but ISO.
 //!
 //! ```text
 //! days      2000-01-01 is 0                 4714-11-24 BC ..= 5874897-12-31
@@ -12,15 +12,21 @@
 //! infinities are the smallest and largest integers of the width
 //! ```
 
+mod abbreviations;
+mod decode;
 mod fields;
 mod parse;
+mod split;
 mod time;
+mod words;
 mod zone;
 
 pub use fields::{
     Field, date_trunc, date_trunc_tz, extract_date, extract_timestamp, extract_tz, iso_week,
 };
-pub use parse::{ClockWord, DateOrder, parse_date, parse_timestamp, parse_timestamptz};
+pub use parse::{
+    DateOrder, asks_for_clock, parse_by_clock, parse_date, parse_timestamp, parse_timestamptz,
+};
 pub use time::{
     TimeTz, check_time, extract_time, extract_timetz, parse_time, parse_timetz, round_time,
     write_time, write_timetz,

@@ -196,8 +196,12 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
             Value::Text(Str::from(checked_text(text)?))
         }
         SqlType::Interval => Value::Interval(interval::parse_interval(text)?),
-        SqlType::Time => Value::Time(datetime::parse_time(text)?),
-        SqlType::TimeTz => Value::TimeTz(datetime::parse_timetz(text, &context.zone)?),
+        SqlType::Time => Value::Time(datetime::parse_time(text, context.date_order)?),
+        SqlType::TimeTz => Value::TimeTz(datetime::parse_timetz(
+            text,
+            context.date_order,
+            &context.zone,
+        )?),
         SqlType::Json => {
             json::parse(checked_text(text)?)?;
             Value::Text(Str::from(text))

@@ -6,8 +6,7 @@
 
 use proptest::prelude::*;
 use quintet_base::datetime::{
-    self, Civil, ClockWord, DateOrder, Field, TimeZone, format_date, format_timestamp,
-    format_timestamptz,
+    self, Civil, DateOrder, Field, TimeZone, format_date, format_timestamp, format_timestamptz,
 };
 use quintet_base::{SqlResult, SqlState, SqlType};
 
@@ -560,12 +559,62 @@ fn what_is_no_date_is_refused_with_postgresqls_words() {
 }
 
 #[test]
-fn clock_words_are_left_to_the_caller() {
-    assert_eq!(ClockWord::parse(" NOW "), Some(ClockWord::Now));
-    assert_eq!(ClockWord::parse("yesterday"), Some(ClockWord::Yesterday));
-    assert_eq!(ClockWord::parse("2024-01-31"), None);
+fn what_asks_for_the_clock_is_read_by_it() {
+    for (text, asks) in [
+        (" NOW ", true),
+        ("yesterday", true),
+        ("Tomorrow 16:00", true),
+        ("2024-01-31", false),
+        ("know", false),
+    ] {
+        assert_eq!(datetime::asks_for_clock(text), asks, "{text}");
+    }
     let error = parse_timestamptz("now", &TimeZone::utc()).unwrap_err();
     assert_eq!(error.state, SqlState::FEATURE_NOT_SUPPORTED);
+    let berlin = zone("Europe/Berlin");
+    let now = parse_timestamptz("2024-03-30 22:30:00+00", &berlin).unwrap();
+    for (ty, text, expected) in [
+        (SqlType::TimestampTz, "now", "2024-03-30 23:30:00+01"),
+        (SqlType::TimestampTz, "tomorrow", "2024-03-31 00:00:00+01"),
+        (SqlType::TimestampTz, "tomorrow noon", "none"),
+        (
+            SqlType::TimestampTz,
+            "tomorrow 16:00",
+            "2024-03-31 16:00:00+02",
+        ),
+        (SqlType::TimestampTz, "today 4pm utc", "none"),
+        (
+            SqlType::TimestampTz,
+            "today 04:00 pm utc",
+            "2024-03-30 17:00:00+01",
+        ),
+        (SqlType::TimestampTz, "now utc", "none"),
+        (
+            SqlType::Timestamp,
+            "yesterday allballs",
+            "2024-03-29 00:00:00",
+        ),
+        (SqlType::Timestamp, "now", "2024-03-30 23:30:00"),
+        (SqlType::Date, "now", "2024-03-30"),
+        (SqlType::Date, "tomorrow", "2024-03-31"),
+        (SqlType::Time, "now", "23:30:00"),
+        (SqlType::TimeTz, "now", "23:30:00+01"),
+        (SqlType::Time, "today", "none"),
+    ] {
+        let read = datetime::parse_by_clock(ty, text, DateOrder::Mdy, &berlin, now);
+        let context = quintet_base::text_format::FormatContext {
+            zone: berlin.clone(),
+            ..Default::default()
+        };
+        let shown = match read {
+            Ok(value) => quintet_base::text_format::to_string(&value, ty, &context),
+            Err(error) => {
+                assert_eq!(error.state, SqlState::INVALID_DATETIME_FORMAT, "{text}");
+                "none".to_string()
+            }
+        };
+        assert_eq!(shown, expected, "{text}");
+    }
 }
 
 /// (setting, name shown, 2024-01-01 00:00 there)

@@ -8,7 +8,7 @@ use crate::cast;
 use crate::eval::{Host, eval};
 use crate::expr::Expr;
 use crate::function::Volatility;
-use quintet_base::datetime::{ClockWord, DateOrder};
+use quintet_base::datetime::{self, DateOrder};
 use quintet_base::text_format::FormatContext;
 use quintet_base::types::TypeFamily;
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlType, Value};
@@ -202,7 +202,7 @@ fn depends_on_parts_only(expr: &Expr) -> bool {
                 Expr::Const(Value::Text(text), _) if may_ask => {
                     let between = |c| element.is_some() && "{},\"".contains(c);
                     let mut parts = text.split(between);
-                    parts.any(|part| ClockWord::parse(part).is_some() || DateOrder::matters(part))
+                    parts.any(|part| datetime::asks_for_clock(part) || DateOrder::matters(part))
                 }
                 _ => false,
             };

@@ -7,6 +7,7 @@
 
 use crate::planner::Planner;
 use crate::system::Known;
+use quintet_base::datetime;
 use quintet_base::interval;
 use quintet_base::objects::ObjectNames;
 use quintet_base::text_format;
@@ -60,6 +61,17 @@ fn literal(planner: &Planner, value: Value, ty: SqlType) -> SqlResult<Expr> {
                 // Also where a routine or a default is read, which has no session's names.
                 false => Known::new(planner.context).number(ty, text)?,
             })
+        }
+        // 'now' is when the statement runs.
+        Value::Text(text)
+            if ty.family() == TypeFamily::DateTime && datetime::asks_for_clock(text) =>
+        {
+            return Ok(Expr::Cast {
+                input: Box::new(Expr::Const(value, SqlType::Text)),
+                to: ty,
+                modifier: TypeMod::NONE,
+                explicit: true,
+            });
         }
         Value::Text(text) if ty != SqlType::Unknown => planner.read_value(ty, text)?,
         _ => value,

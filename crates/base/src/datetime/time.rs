@@ -4,7 +4,8 @@
 //! order and its wrapping at midnight.  Does not: know a zone's rules: a `timetz` has an offset, and
 //! one that is read without takes the offset of the session's zone on 2000-01-01.
 
-use super::parse::{DateOrder, parse_clock, time_error};
+use super::decode::TimeOfDay;
+use super::parse::{DateOrder, read_clock, time_error};
 use super::{Field, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, TimeZone, out_of_range};
 use crate::error::SqlResult;
 use crate::interval::write_clock;
@@ -47,23 +48,38 @@ impl TimeTz {
 ///
 /// # Errors
 /// `22007` if it is none, `22008` if there is no such time.
-pub fn parse_time(text: &str) -> SqlResult<i64> {
-    Ok(parse_clock(text, DateOrder::default(), SqlType::Time)?.0)
+pub fn parse_time(text: &str, order: DateOrder) -> SqlResult<i64> {
+    Ok(read_clock(text, order, None, SqlType::Time)?.micros)
 }
 
 /// Reads a time of day with an offset, or takes the session's.
 ///
 /// # Errors
 /// As [`parse_time`].
-pub fn parse_timetz(text: &str, session: &TimeZone) -> SqlResult<TimeTz> {
-    let (micros, zone, day) = parse_clock(text, DateOrder::default(), SqlType::TimeTz)?;
-    let zone = zone.as_ref().unwrap_or(session);
-    let offset = match day {
-        Some(day) => zone.offset_of_local(day * MICROS_PER_DAY + micros),
-        None => zone.offset_of_local(micros),
-    };
-    let offset = i32::try_from(offset).map_err(|_| time_error(text, SqlType::TimeTz))?;
-    Ok(TimeTz { micros, offset })
+pub fn parse_timetz(text: &str, order: DateOrder, session: &TimeZone) -> SqlResult<TimeTz> {
+    read_clock(text, order, None, SqlType::TimeTz)?.with_offset(session, 0, text)
+}
+
+impl TimeOfDay {
+    /// With the offset of its zone, or of the session's: on the day that the text has, or at a
+    /// moment.
+    pub(super) fn with_offset(
+        &self,
+        session: &TimeZone,
+        moment: i64,
+        text: &str,
+    ) -> SqlResult<TimeTz> {
+        let zone = self.zone.as_ref().unwrap_or(session);
+        let offset = match self.day {
+            Some(day) => zone.offset_of_local(day.saturating_mul(MICROS_PER_DAY) + self.micros),
+            None => zone.offset_at(moment),
+        };
+        let offset = i32::try_from(offset).map_err(|_| time_error(text, SqlType::TimeTz))?;
+        Ok(TimeTz {
+            micros: self.micros,
+            offset,
+        })
+    }
 }
 
 /// Refuses what is no time of day. 24:00 is one.

@@ -4,6 +4,7 @@
 //! Promises: where clocks are set forward, the offset before the jump; where they are set back, the
 //! one after it, as PostgreSQL does.  Does not: follow zone rules that changed after this was built.
 
+use super::abbreviations::{self, Meaning};
 use super::{MICROS_PER_SECOND, UNIX_EPOCH_MICROS};
 use crate::error::{SqlError, SqlResult, SqlState};
 use jiff::civil::DateTime;
@@ -52,39 +53,13 @@ fn database() -> &'static TimeZoneDatabase {
     DATABASE.get_or_init(TimeZoneDatabase::bundled)
 }
 
-/// Abbreviations that clients write into timestamps, in seconds east of Greenwich, with
-/// PostgreSQL's default meaning.
-fn abbreviation(name: &str) -> Option<i64> {
-    /// (name, hours east)
-    const TABLE: &[(&str, i64)] = &[
-        ("Z", 0),
-        ("ZULU", 0),
-        ("UT", 0),
-        ("UTC", 0),
-        ("GMT", 0),
-        ("WET", 0),
-        ("WEST", 1),
-        ("BST", 1),
-        ("CET", 1),
-        ("MET", 1),
-        ("CEST", 2),
-        ("EET", 2),
-        ("EEST", 3),
-        ("MSK", 3),
-        ("JST", 9),
-        ("EDT", -4),
-        ("EST", -5),
-        ("CDT", -5),
-        ("CST", -6),
-        ("MDT", -6),
-        ("MST", -7),
-        ("PDT", -7),
-        ("PST", -8),
-    ];
-    TABLE
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(name))
-        .map(|(_, hours)| hours * 3600)
+/// The zone of an abbreviation in lower case.
+pub(super) fn abbreviated(name: &str) -> Option<TimeZone> {
+    match abbreviations::meaning(name)? {
+        Meaning::Offset(0) => Some(TimeZone::utc()),
+        Meaning::Offset(seconds) => Some(TimeZone::fixed(seconds)),
+        Meaning::Zone(zone) => TimeZone::named(zone),
+    }
 }
 
 impl TimeZone {
@@ -132,10 +107,10 @@ impl TimeZone {
         if let Some(seconds) = hours.filter(|s| s.abs() < OFFSET_SECONDS_END as f64) {
             return Ok(TimeZone::fixed(seconds as i32));
         }
-        if let Some(seconds) = abbreviation(trimmed) {
+        if let Some(zone) = abbreviated(&trimmed.to_ascii_lowercase()) {
             return Ok(TimeZone {
                 name: Arc::from(trimmed.to_ascii_uppercase()),
-                rules: Rules::Fixed(seconds),
+                rules: zone.rules,
             });
         }
         // A bare `+05:30` is a POSIX rule too, with its name left out.
@@ -185,12 +160,34 @@ impl TimeZone {
         })
     }
 
-    /// The zone at the end of a timestamp: an abbreviation or a name. `None` if it is neither.
-    pub(super) fn in_literal(name: &str) -> Option<TimeZone> {
-        match abbreviation(name) {
-            Some(0) => Some(TimeZone::utc()),
-            Some(seconds) => Some(TimeZone::fixed(seconds as i32)),
-            None => TimeZone::named(name),
+    /// The zone in a date's text: a name of the zone database or a POSIX rule. `None` if it is
+    /// neither.
+    pub(super) fn by_name_or_rule(name: &str) -> Option<TimeZone> {
+        TimeZone::named(name).or_else(|| {
+            let rules = jiff::tz::TimeZone::posix(&name.to_ascii_uppercase()).ok()?;
+            Some(TimeZone {
+                name: Arc::from(name),
+                rules: Rules::Named(rules),
+            })
+        })
+    }
+
+    /// Whether its offset is the same on every day.
+    pub(super) fn is_fixed(&self) -> bool {
+        match &self.rules {
+            Rules::Fixed(_) => true,
+            Rules::Named(rules) => {
+                let now = jiff::Timestamp::UNIX_EPOCH;
+                rules.preceding(now).next().is_none() && rules.following(now).next().is_none()
+            }
+        }
+    }
+
+    /// A fixed offset with the clocks set an hour forward.
+    pub(super) fn hour_ahead(&self) -> Option<TimeZone> {
+        match &self.rules {
+            Rules::Fixed(seconds) => i32::try_from(seconds + 3600).ok().map(TimeZone::fixed),
+            Rules::Named(_) => None,
         }
     }
 

@@ -6,7 +6,7 @@
 
 use crate::eval::Host;
 use crate::function::timespan::moment_to_timetz;
-use quintet_base::datetime::{ClockWord, MICROS_PER_DAY};
+use quintet_base::datetime::MICROS_PER_DAY;
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::types::TypeFamily;
 use quintet_base::value::Array;
@@ -113,14 +113,10 @@ fn to_clock(value: Value, from: SqlType, to: SqlType, host: &dyn Host) -> SqlRes
     let zone = &host.format().zone;
     let of_day = |micros: i64| micros.rem_euclid(MICROS_PER_DAY);
     Ok(match (value, to) {
-        (Value::Text(text), SqlType::Time | SqlType::TimeTz)
-            if ClockWord::parse(&text) == Some(ClockWord::Now) =>
-        {
-            let now = moment_to_timetz(host.transaction_time(), host)?;
-            match to {
-                SqlType::Time => Value::Time(now.micros),
-                _ => Value::TimeTz(now),
-            }
+        // Without a date its offset is that of the transaction's day.
+        (Value::Text(text), SqlType::TimeTz) => by_clock(&text, to, host)?,
+        (Value::Text(text), SqlType::Time) if datetime::asks_for_clock(&text) => {
+            by_clock(&text, to, host)?
         }
         (Value::Text(text), _) => text_format::read(to, &text, host.format())?,
         (Value::Time(micros), SqlType::TimeTz) => {
@@ -357,10 +353,8 @@ fn to_text(value: Value, from: SqlType, to: SqlType, format: &FormatContext) -> 
 fn to_datetime(value: Value, from: SqlType, to: SqlType, host: &dyn Host) -> SqlResult<Value> {
     let zone = &host.format().zone;
     Ok(match (value, to) {
-        (Value::Text(text), _) => match ClockWord::parse(&text) {
-            Some(word) => return from_clock(word, to, host),
-            None => text_format::read(to, &text, host.format())?,
-        },
+        (Value::Text(text), _) if datetime::asks_for_clock(&text) => by_clock(&text, to, host)?,
+        (Value::Text(text), _) => text_format::read(to, &text, host.format())?,
         (Value::Date(v), SqlType::Timestamp) => Value::Timestamp(datetime::date_to_timestamp(v)?),
         (Value::Date(v), SqlType::TimestampTz) => {
             Value::TimestampTz(datetime::date_to_timestamptz(v, zone)?)
@@ -379,25 +373,9 @@ fn to_datetime(value: Value, from: SqlType, to: SqlType, host: &dyn Host) -> Sql
     })
 }
 
-/// `'now'`, `'today'` and the like: by the transaction's clock, in the session's zone.
-fn from_clock(word: ClockWord, to: SqlType, host: &dyn Host) -> SqlResult<Value> {
-    let (now, zone) = (host.transaction_time(), &host.format().zone);
-    let today = datetime::timestamptz_to_date(now, zone)?;
-    let day = match word {
-        ClockWord::Now => match to {
-            SqlType::Date => return Ok(Value::Date(today)),
-            SqlType::Timestamp => {
-                return datetime::timestamptz_to_timestamp(now, zone).map(Value::Timestamp);
-            }
-            _ => return Ok(Value::TimestampTz(now)),
-        },
-        ClockWord::Today => today,
-        ClockWord::Tomorrow => today + 1,
-        ClockWord::Yesterday => today - 1,
-    };
-    match to {
-        SqlType::Date => Ok(Value::Date(day)),
-        SqlType::Timestamp => datetime::date_to_timestamp(day).map(Value::Timestamp),
-        _ => datetime::date_to_timestamptz(day, zone).map(Value::TimestampTz),
-    }
+/// `'now'`, `'tomorrow 12:00'` and the like: by the transaction's clock, in the session's zone.
+fn by_clock(text: &str, to: SqlType, host: &dyn Host) -> SqlResult<Value> {
+    let format = host.format();
+    let now = host.transaction_time();
+    datetime::parse_by_clock(to, text, format.date_order, &format.zone, now)
 }
