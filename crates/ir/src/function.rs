@@ -43,12 +43,14 @@ mod catalog;
 pub(crate) mod choose;
 mod compare;
 mod decimal;
+mod degrees;
 mod domain;
 mod encoding;
 pub mod extension;
 pub(crate) mod float;
 mod format;
 mod hash;
+mod identifier;
 pub(crate) mod json;
 pub mod json_rows;
 mod keywords;
@@ -217,12 +219,14 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
     let families = [
         arithmetic::FUNCTIONS,
         float::FUNCTIONS,
+        degrees::FUNCTIONS,
         decimal::FUNCTIONS,
         text::FUNCTIONS,
         variadic::FUNCTIONS,
         text_edit::FUNCTIONS,
         encoding::FUNCTIONS,
         extension::FUNCTIONS,
+        identifier::FUNCTIONS,
         format::FUNCTIONS,
         hash::FUNCTIONS,
         like::FUNCTIONS,

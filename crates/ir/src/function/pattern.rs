@@ -1,22 +1,20 @@
 //! Regular expressions: `~`, `~*` and the functions on them.
 //!
-//! Relies on: the `regex` crate, whose matching time is linear in the text.  Promises: the common
-//! part of PostgreSQL's syntax: classes, bounds, groups, anchors, `\d \s \w`, `\m \M \y`.
-//! Does not: have back references, lookaround or collating elements; such a pattern is refused with
-//! 2201B.  Where several alternatives match, the first written wins, not the longest: this shows in
-//! `substring` and `regexp_replace` only, never in `~`.
+//! Relies on: `compiled` for patterns and the order of matches.  Promises: a thread compiles a
+//! pattern once for all rows of a statement.  Does not: have collating elements; such a pattern is
+//! refused with 2201B.  Where several alternatives match, the first written wins, not the longest:
+//! this shows in `substring` and `regexp_replace` only, never in `~`.
 
+mod compiled;
+
+use self::compiled::{Found, Pattern};
 use super::sets::row_of;
 use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
 use quintet_base::SqlType::{self, Bool, Bpchar, Int4, Name, Text, TextArray};
 use quintet_base::value::Array;
 use quintet_base::{SqlResult, SqlState, Value};
-use regex::{Regex, RegexBuilder};
 use std::cell::RefCell;
-
-/// Largest compiled pattern in bytes: the crate's own default, written down.
-const COMPILED_BYTES_MAX: usize = 10 * 1024 * 1024;
 
 /// Compiled patterns a thread keeps. A statement has few of them and asks for them once per row.
 const CACHED_PATTERNS_MAX: usize = 8;
@@ -27,6 +25,10 @@ struct Options {
     any_case: bool,
     /// ^ and $ match at line breaks, which a dot does not.
     lines: bool,
+    /// A dot does not match a line break.
+    dots_stop: bool,
+    /// ^ and $ match at line breaks.
+    anchors_in_lines: bool,
     /// Blanks and comments in the pattern mean nothing.
     expanded: bool,
     /// The pattern is a plain text.
@@ -38,13 +40,19 @@ struct Options {
 impl Options {
     /// The letters that functions take.
     fn parse(letters: &str) -> SqlResult<Options> {
-        let mut options = Options::default();
+        Options::default().with(letters)
+    }
+
+    fn with(self, letters: &str) -> SqlResult<Options> {
+        let mut options = self;
         for letter in letters.chars() {
             match letter {
                 'g' => options.global = true,
                 'i' => options.any_case = true,
                 'c' => options.any_case = false,
                 'n' | 'm' => options.lines = true,
+                'p' => (options.dots_stop, options.anchors_in_lines) = (true, false),
+                'w' => (options.dots_stop, options.anchors_in_lines) = (false, true),
                 's' => options.lines = false,
                 'x' => options.expanded = true,
                 't' => options.expanded = false,
@@ -63,72 +71,18 @@ impl Options {
 }
 
 /// What was asked for, in the order of last use.
-type Cache = Vec<((String, Options), Regex)>;
+type Cache = Vec<((String, Options), Pattern)>;
 
 thread_local! {
     static CACHE: RefCell<Cache> = const { RefCell::new(Vec::new()) };
 }
 
-/// PostgreSQL's escapes that the crate writes differently.
-fn translate(pattern: &str) -> String {
-    let mut out = String::with_capacity(pattern.len());
-    // `***:` says that what follows is the usual syntax; it is the usual syntax anyway.
-    let mut chars = pattern.strip_prefix("***:").unwrap_or(pattern).chars();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('m') => out.push_str(r"\b{start}"),
-            Some('M') => out.push_str(r"\b{end}"),
-            Some('y') => out.push_str(r"\b"),
-            Some('Y') => out.push_str(r"\B"),
-            Some('Z') => out.push_str(r"\z"),
-            Some(next) => out.extend(['\\', next]),
-            None => out.push('\\'),
-        }
-    }
-    out
-}
-
-fn compile(pattern: &str, options: Options) -> SqlResult<Regex> {
-    let translated = match options.literal {
-        true => regex::escape(pattern),
-        false => translate(pattern),
-    };
-    let compiled = RegexBuilder::new(&translated)
-        .case_insensitive(options.any_case)
-        // In PostgreSQL a dot matches a line break, and ^ and $ only the ends of the text.
-        .dot_matches_new_line(!options.lines)
-        .multi_line(options.lines)
-        .ignore_whitespace(options.expanded)
-        .size_limit(COMPILED_BYTES_MAX)
-        .build();
-    match compiled {
-        Ok(regex) => Ok(regex),
-        Err(error) => {
-            let reason = match &error {
-                regex::Error::CompiledTooBig(_) => "regular expression is too complex".to_string(),
-                // The crate draws the pattern first; its last line says what is wrong.
-                other => other
-                    .to_string()
-                    .lines()
-                    .last()
-                    .map_or_else(String::new, |line| {
-                        line.trim_start_matches("error: ").to_string()
-                    }),
-            };
-            fail(
-                SqlState(*b"2201B"),
-                format!("invalid regular expression: {reason}"),
-            )
-        }
-    }
-}
-
 /// Runs `body` with the compiled pattern.
-fn with<T>(pattern: &str, any_case: bool, body: impl FnOnce(&Regex) -> T) -> SqlResult<T> {
+fn with<T>(
+    pattern: &str,
+    any_case: bool,
+    body: impl FnOnce(&Pattern) -> SqlResult<T>,
+) -> SqlResult<T> {
     let options = Options {
         any_case,
         ..Options::default()
@@ -139,7 +93,7 @@ fn with<T>(pattern: &str, any_case: bool, body: impl FnOnce(&Regex) -> T) -> Sql
 fn with_options<T>(
     pattern: &str,
     options: Options,
-    body: impl FnOnce(&Regex) -> T,
+    body: impl FnOnce(&Pattern) -> SqlResult<T>,
 ) -> SqlResult<T> {
     let options = Options {
         global: false,
@@ -153,18 +107,18 @@ fn with_options<T>(
             Some(0) => {}
             Some(at) => cache[..=at].rotate_right(1),
             None => {
-                let regex = compile(pattern, options)?;
+                let compiled = Pattern::compile(pattern, options)?;
                 cache.truncate(CACHED_PATTERNS_MAX - 1);
-                cache.insert(0, ((pattern.to_string(), options), regex));
+                cache.insert(0, ((pattern.to_string(), options), compiled));
             }
         }
-        Ok(body(&cache[0].1))
+        body(&cache[0].1)
     })
 }
 
 fn matches(args: &[&Value], any_case: bool) -> SqlResult<bool> {
     let text = str(args[0]);
-    with(str(args[1]), any_case, |regex| regex.is_match(text))
+    with(str(args[1]), any_case, |pattern| pattern.is_match(text))
 }
 
 pub(super) fn is_match(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
@@ -186,134 +140,197 @@ pub(super) fn is_no_match_any_case(args: &[&Value], _: &dyn Host) -> SqlResult<V
 /// The part that matches: the first group if the pattern has one, else the whole match.
 fn substring(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let text = str(args[0]);
-    with(str(args[1]), false, |regex| {
-        let found = regex.captures(text);
-        let group = usize::from(regex.captures_len() > 1);
-        found
-            .and_then(|captures| captures.get(group))
-            .map_or(Value::Null, |part| Value::text(part.as_str()))
+    with(str(args[1]), false, |pattern| {
+        let found = pattern.find_at(text, 0)?;
+        let part = found.and_then(|found| found.group(text, found.count().min(1)));
+        Ok(part.map_or(Value::Null, Value::text))
     })
 }
 
-/// A replacement in the crate's syntax: `\1` is a group, `\&` the match, `\\` a backslash.
-fn replacement(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
+/// Appends a replacement: `\1` is a group, `\&` the match, `\\` a backslash.
+fn expand(by: &str, text: &str, found: &Found, out: &mut String) {
+    let mut chars = by.chars().peekable();
     while let Some(c) = chars.next() {
-        match (c, chars.peek()) {
-            ('$', _) => out.push_str("$$"),
-            ('\\', Some(&digit @ '1'..='9')) => {
-                out.push_str(&format!("${{{digit}}}"));
-                chars.next();
-            }
-            ('\\', Some('&')) => {
-                out.push_str("${0}");
-                chars.next();
-            }
-            ('\\', Some('\\')) => {
-                out.push('\\');
-                chars.next();
-            }
-            _ => out.push(c),
+        let next = chars.peek().copied().filter(|_| c == '\\');
+        let group = match next {
+            Some('&') => Some(0),
+            Some(digit @ '1'..='9') => digit.to_digit(10),
+            _ => None,
+        };
+        if let Some(group) = group {
+            out.push_str(found.group(text, group as usize).unwrap_or_default());
+            chars.next();
+            continue;
+        }
+        out.push(c);
+        if next == Some('\\') {
+            chars.next();
         }
     }
-    out
 }
 
-/// A place in characters, counted from 1, as a place in bytes; the end for one behind it.
-fn byte_at(text: &str, start: i64) -> SqlResult<usize> {
-    if start < 1 {
-        return fail(
+/// A parameter that counts from a least value.
+fn counted(name: &str, value: Option<&&Value>, least: i64, missing: i64) -> SqlResult<i64> {
+    let value = value.map_or(missing, |value| int(value));
+    match value >= least {
+        true => Ok(value),
+        false => fail(
             SqlState::INVALID_PARAMETER_VALUE,
-            format!("invalid value for parameter \"start\": {start}"),
-        );
+            format!("invalid value for parameter \"{name}\": {value}"),
+        ),
     }
-    let from = text.char_indices().nth(start as usize - 1);
-    Ok(from.map_or(text.len(), |(at, _)| at))
+}
+
+/// The options of a function that looks for one match only.
+fn options_for_one(function: &str, letters: Option<&&Value>) -> SqlResult<Options> {
+    let options = Options::parse(letters.map_or("", |letters| str(letters)))?;
+    match options.global {
+        false => Ok(options),
+        true => fail(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!("{function}() does not support the \"global\" option"),
+        ),
+    }
+}
+
+/// The place in bytes of a parameter that says where to begin, in characters from 1; `None` behind
+/// the end.
+fn start(text: &str, parameter: Option<&&Value>) -> SqlResult<Option<usize>> {
+    let start = counted("start", parameter, 1, 1)?;
+    let mut places = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    Ok(usize::try_from(start - 1)
+        .ok()
+        .and_then(|at| places.nth(at)))
 }
 
 fn replace(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let (text, by) = (str(args[0]), replacement(str(args[2])));
-    let options = Options::parse(args.get(3).copied().map_or("", str))?;
-    let limit = usize::from(!options.global);
-    with_options(str(args[1]), options, |regex| {
-        Value::text(regex.replacen(text, limit, by.as_str()))
-    })
+    let options = Options::parse(args.get(3).map_or("", |letters| str(letters)))?;
+    let wanted = i64::from(!options.global);
+    replaced(
+        (str(args[0]), Some(0)),
+        str(args[1]),
+        str(args[2]),
+        wanted,
+        options,
+    )
 }
 
 /// From a place on, and only the match of a number; 0 is all.
 fn replace_from(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let (text, by) = (str(args[0]), replacement(str(args[2])));
-    let from = byte_at(text, int(args[3]))?;
-    let wanted = args.get(4).copied().map(int);
-    if let Some(wanted) = wanted.filter(|n| *n < 0) {
-        return fail(
-            SqlState::INVALID_PARAMETER_VALUE,
-            format!("invalid value for parameter \"n\": {wanted}"),
-        );
-    }
-    let options = Options::parse(args.get(5).copied().map_or("", str))?;
-    let wanted = wanted.unwrap_or(i64::from(!options.global));
-    with_options(str(args[1]), options, |regex| {
-        let mut out = String::from(&text[..from]);
-        let mut copied = from;
-        for (at, found) in regex.captures_iter(&text[from..]).enumerate() {
-            let Some(whole) = found.get(0) else { continue };
-            if wanted != 0 && at as i64 + 1 != wanted {
+    let text = str(args[0]);
+    let from = start(text, args.get(3))?;
+    let options = Options::parse(args.get(5).map_or("", |letters| str(letters)))?;
+    let wanted = counted("n", args.get(4), 0, i64::from(!options.global))?;
+    replaced((text, from), str(args[1]), str(args[2]), wanted, options)
+}
+
+fn replaced(
+    (text, from): (&str, Option<usize>),
+    pattern: &str,
+    by: &str,
+    wanted: i64,
+    options: Options,
+) -> SqlResult<Value> {
+    with_options(pattern, options, |pattern| {
+        let mut out = String::with_capacity(text.len());
+        let mut copied = 0;
+        let mut number = 0;
+        for found in from.into_iter().flat_map(|from| pattern.all(text, from)) {
+            let found = found?;
+            number += 1;
+            if wanted != 0 && number != wanted {
                 continue;
             }
-            out.push_str(&text[copied..from + whole.start()]);
-            found.expand(&by, &mut out);
-            copied = from + whole.end();
+            let whole = found.whole();
+            out.push_str(&text[copied..whole.start]);
+            expand(by, text, &found, &mut out);
+            copied = whole.end;
+            if wanted != 0 {
+                break;
+            }
         }
         out.push_str(&text[copied..]);
-        Value::text(out)
+        Ok(Value::text(out))
     })
 }
 
 fn count(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let text = str(args[0]);
-    let from = byte_at(text, args.get(2).copied().map_or(1, int))?;
-    let options = Options::parse(args.get(3).copied().map_or("", str))?;
-    with_options(str(args[1]), options, |regex| {
-        super::text::count(regex.find_iter(&text[from..]).count())
+    let from = start(text, args.get(2))?;
+    let options = options_for_one("regexp_count", args.get(3))?;
+    with_options(str(args[1]), options, |pattern| {
+        let mut count = 0;
+        for found in from.into_iter().flat_map(|from| pattern.all(text, from)) {
+            found?;
+            count += 1;
+        }
+        Ok(super::text::count(count))
     })
 }
 
 fn is_like_with(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let options = Options::parse(str(args[2]))?;
-    with_options(str(args[1]), options, |regex| {
-        Value::Bool(regex.is_match(str(args[0])))
+    let options = options_for_one("regexp_like", args.get(2))?;
+    with_options(str(args[1]), options, |pattern| {
+        pattern.is_match(str(args[0])).map(Value::Bool)
     })
 }
 
 /// The match of a number, from a place on.
+fn numbered(
+    pattern: &Pattern,
+    text: &str,
+    from: Option<usize>,
+    number: i64,
+) -> SqlResult<Option<Found>> {
+    let mut all = from.into_iter().flat_map(|from| pattern.all(text, from));
+    usize::try_from(number - 1)
+        .ok()
+        .and_then(|skipped| all.nth(skipped))
+        .transpose()
+}
+
+/// The match of a number, or one of its groups.
 fn substring_number(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let text = str(args[0]);
-    let from = byte_at(text, args.get(2).copied().map_or(1, int))?;
-    let wanted = args.get(3).copied().map_or(1, int);
-    let options = Options::parse(args.get(4).copied().map_or("", str))?;
-    let Some(skipped) = usize::try_from(wanted - 1).ok() else {
+    let from = start(text, args.get(2))?;
+    let wanted = counted("n", args.get(3), 1, 1)?;
+    let options = options_for_one("regexp_substr", args.get(4))?;
+    let group = counted("subexpr", args.get(5), 0, 0)? as usize;
+    with_options(str(args[1]), options, |pattern| {
+        let found = numbered(pattern, text, from, wanted)?;
+        let part = found.and_then(|found| found.group(text, group));
+        Ok(part.map_or(Value::Null, Value::text))
+    })
+}
+
+/// Where the match of a number begins, or what is behind it, in characters from 1; 0 if there is
+/// none.
+fn place(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let text = str(args[0]);
+    let from = start(text, args.get(2))?;
+    let wanted = counted("n", args.get(3), 1, 1)?;
+    let behind = counted("endoption", args.get(4), 0, 0)?;
+    if behind > 1 {
         return fail(
             SqlState::INVALID_PARAMETER_VALUE,
-            format!("invalid value for parameter \"n\": {wanted}"),
+            format!("invalid value for parameter \"endoption\": {behind}"),
         );
-    };
-    with_options(str(args[1]), options, |regex| {
-        let found = regex.find_iter(&text[from..]).nth(skipped);
-        found.map_or(Value::Null, |found| Value::text(found.as_str()))
+    }
+    let options = options_for_one("regexp_instr", args.get(5))?;
+    let group = counted("subexpr", args.get(6), 0, 0)? as usize;
+    with_options(str(args[1]), options, |pattern| {
+        let found = numbered(pattern, text, from, wanted)?;
+        let range = found.and_then(|found| found.range(group));
+        let at = range.map(|range| if behind == 1 { range.end } else { range.start });
+        let place = at.map_or(0, |at| text[..at].chars().count() + 1);
+        Ok(super::text::count(place))
     })
 }
 
 /// The groups of a match, or the whole of it.
-fn groups(found: &regex::Captures) -> Vec<Value> {
-    let first = usize::from(found.len() > 1);
-    let group = |at| {
-        found
-            .get(at)
-            .map_or(Value::Null, |part| Value::text(part.as_str()))
-    };
-    (first..found.len()).map(group).collect()
+fn groups(text: &str, found: &Found) -> Vec<Value> {
+    let group = |number| found.group(text, number).map_or(Value::Null, Value::text);
+    (found.count().min(1)..=found.count()).map(group).collect()
 }
 
 fn texts(values: Vec<Value>) -> Value {
@@ -324,54 +341,48 @@ fn texts(values: Vec<Value>) -> Value {
 }
 
 fn first_match(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let options = Options::parse(args.get(2).copied().map_or("", str))?;
-    if options.global {
-        return fail(
-            SqlState::INVALID_PARAMETER_VALUE,
-            "regexp_match() does not support the \"global\" option",
-        );
-    }
-    with_options(str(args[1]), options, |regex| {
-        let found = regex.captures(str(args[0]));
-        found.map_or(Value::Null, |found| texts(groups(&found)))
+    let text = str(args[0]);
+    let options = options_for_one("regexp_match", args.get(2))?;
+    with_options(str(args[1]), options, |pattern| {
+        let found = pattern.find_at(text, 0)?;
+        Ok(found.map_or(Value::Null, |found| texts(groups(text, &found))))
     })
 }
 
 /// `regexp_matches`: a row for each match.
 pub(super) fn all_matches(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let options = Options::parse(args.get(2).copied().map_or("", str))?;
+    let text = str(args[0]);
+    let options = Options::parse(args.get(2).map_or("", |letters| str(letters)))?;
     let limit = if options.global { usize::MAX } else { 1 };
-    with_options(str(args[1]), options, |regex| {
-        let found = regex.captures_iter(str(args[0])).take(limit);
-        Value::Array(Box::new(Array {
+    with_options(str(args[1]), options, |pattern| {
+        let rows = pattern
+            .all(text, 0)
+            .take(limit)
+            .map(|found| Ok(row_of(groups(text, &found?))));
+        Ok(Value::Array(Box::new(Array {
             element: SqlType::Record,
-            values: found.map(|found| row_of(groups(&found))).collect(),
-        }))
+            values: rows.collect::<SqlResult<_>>()?,
+        })))
     })
 }
 
 /// The parts between matches. An empty match at an end, or behind another match, is none.
 pub(super) fn split(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let options = Options::parse(args.get(2).copied().map_or("", str))?;
-    if options.global {
-        return fail(
-            SqlState::INVALID_PARAMETER_VALUE,
-            "regexp_split_to_array() does not support the \"global\" option",
-        );
-    }
+    let options = options_for_one("regexp_split_to_array", args.get(2))?;
     let text = str(args[0]);
-    with_options(str(args[1]), options, |regex| {
+    with_options(str(args[1]), options, |pattern| {
         let mut parts = Vec::new();
         let mut begun = 0;
-        for found in regex.find_iter(text) {
-            if found.start() >= text.len() || found.end() <= begun {
+        for found in pattern.all(text, 0) {
+            let whole = found?.whole();
+            if whole.start >= text.len() || whole.end <= begun {
                 continue;
             }
-            parts.push(Value::text(&text[begun..found.start()]));
-            begun = found.end();
+            parts.push(Value::text(&text[begun..whole.start]));
+            begun = whole.end;
         }
         parts.push(Value::text(&text[begun..]));
-        texts(parts)
+        Ok(texts(parts))
     })
 }
 
@@ -384,21 +395,40 @@ fn similar(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
             match (chars.next(), chars.next()) {
                 (first, None) => first,
                 _ => {
-                    return fail(SqlState(*b"22019"), "invalid escape string");
+                    return fail(SqlState(*b"22025"), "invalid escape string");
                 }
             }
         }
     };
     let mut out = String::from("^(?:");
     let mut in_brackets = false;
+    // Of a pattern in three parts the second is what is wanted, and the first takes as little as it
+    // can.
+    let mut parts = 1;
     let mut chars = str(args[0]).chars();
     while let Some(c) = chars.next() {
         match c {
-            c if Some(c) == escape => {
-                if let Some(next) = chars.next() {
-                    out.push_str(&regex::escape(next.encode_utf8(&mut [0; 4])));
+            c if Some(c) == escape => match chars.next() {
+                Some('"') => {
+                    parts += 1;
+                    match parts {
+                        2 => {
+                            out.replace_range(.."^(?:".len(), "^(?U:");
+                            out.push_str(")(");
+                        }
+                        3 => out.push_str(")(?:"),
+                        _ => {
+                            return fail(
+                                SqlState(*b"2200C"),
+                                "SQL regular expression may not contain more than two \
+                                 escape-double-quote separators",
+                            );
+                        }
+                    }
                 }
-            }
+                Some(next) => out.push_str(&regex::escape(next.encode_utf8(&mut [0; 4]))),
+                None => {}
+            },
             _ if in_brackets => {
                 in_brackets = c != ']';
                 match c {
@@ -421,7 +451,14 @@ fn similar(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::text(out))
 }
 
+/// `SUBSTRING(text SIMILAR pattern ESCAPE escape)`.
+fn similar_part(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let pattern = similar(&args[1..], host)?;
+    substring(&[args[0], &pattern], host)
+}
+
 pub(super) static FUNCTIONS: &[Function] = &[
+    new("substring", &[Text, Text, Text], Text, similar_part),
     new("~", &[Text, Text], Bool, is_match),
     new("~", &[Bpchar, Text], Bool, is_match),
     new("~", &[Name, Text], Bool, is_match),
@@ -458,6 +495,28 @@ pub(super) static FUNCTIONS: &[Function] = &[
         &[Text, Text, Int4, Int4, Text],
         Text,
         substring_number,
+    ),
+    new(
+        "regexp_substr",
+        &[Text, Text, Int4, Int4, Text, Int4],
+        Text,
+        substring_number,
+    ),
+    new("regexp_instr", &[Text, Text], Int4, place),
+    new("regexp_instr", &[Text, Text, Int4], Int4, place),
+    new("regexp_instr", &[Text, Text, Int4, Int4], Int4, place),
+    new("regexp_instr", &[Text, Text, Int4, Int4, Int4], Int4, place),
+    new(
+        "regexp_instr",
+        &[Text, Text, Int4, Int4, Int4, Text],
+        Int4,
+        place,
+    ),
+    new(
+        "regexp_instr",
+        &[Text, Text, Int4, Int4, Int4, Text, Int4],
+        Int4,
+        place,
     ),
     new("similar_to_escape", &[Text], Text, similar),
     new("similar_to_escape", &[Text, Text], Text, similar),

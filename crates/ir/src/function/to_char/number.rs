@@ -118,11 +118,16 @@ fn parse(text: &str) -> SqlResult<Template> {
             }
             '"' => {
                 let mut chars = rest[1..].chars();
-                for c in chars.by_ref().take_while(|c| *c != '"') {
-                    template.columns.push(Column::Literal(c));
+                while let Some(c) = chars.next().filter(|c| *c != '"') {
+                    let escaped = if c == '\\' { chars.next() } else { None };
+                    template.columns.push(Column::Literal(escaped.unwrap_or(c)));
                 }
                 length = rest.len() - chars.as_str().len();
                 None
+            }
+            '\\' if rest[1..].starts_with('"') => {
+                length = 2;
+                Some(Column::Literal('"'))
             }
             c => Some(Column::Literal(c)),
         };
@@ -155,7 +160,11 @@ pub(super) fn print(
         after.iter().filter(is_digit).count(),
     );
     if template.scientific {
-        return Ok(scientific(value, fraction_columns));
+        return Ok(scientific(
+            value,
+            fraction_columns,
+            float.map(|(_, float)| float),
+        ));
     }
     if let Some((digits, float)) = float {
         let whole = format!("{:.0}", float.abs()).len();
@@ -167,16 +176,11 @@ pub(super) fn print(
     };
     let rounded = shifted.round(fraction_columns as i32)?;
     let negative = rounded.is_negative() && !rounded.is_zero();
-    let (whole, fraction, finite) = match rounded.is_finite() {
-        true => {
-            let text = rounded.abs().to_string();
-            let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-            (whole.to_string(), fraction.to_string(), true)
-        }
-        false => (String::new(), String::new(), false),
-    };
-    let whole = whole.trim_start_matches('0').to_string();
-    let fits = finite && whole.len() <= whole_columns;
+    let is_finite = rounded.is_finite();
+    let text = rounded.abs().to_string();
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.to_string());
+    let fits = whole.len() <= whole_columns;
     let layout = Layout {
         template: &template,
         negative,
@@ -189,6 +193,8 @@ pub(super) fn print(
             false => "#".repeat(fraction_columns),
         },
         has_fraction: after.iter().any(|c| matches!(c, Column::Digit { .. })),
+        // A word has no fraction, and a float that has no digits left shows none.
+        has_point: !fits || is_finite && (fraction_columns > 0 || float.is_none()),
     };
     Ok(layout.print())
 }
@@ -200,6 +206,7 @@ struct Layout<'t> {
     whole: String,
     fraction: String,
     has_fraction: bool,
+    has_point: bool,
 }
 
 impl Layout<'_> {
@@ -248,8 +255,10 @@ impl Layout<'_> {
                     seen += 1;
                     let digit = whole.next().unwrap_or(' ');
                     begun |= *zero || digit != ' ';
-                    // A number below 1 shows one zero, where no fraction follows.
-                    let last = seen == whole_columns && !self.has_fraction;
+                    // A number below 1 shows one zero where no fraction follows, and where FM leaves nothing
+                    // of it.
+                    let nothing_behind = !self.has_fraction || *bare && shown_fraction == 0;
+                    let last = seen == whole_columns && nothing_behind;
                     if begun || last {
                         begun = true;
                         put_sign(&mut out, &mut pending);
@@ -268,7 +277,7 @@ impl Layout<'_> {
                 Column::Point => {
                     put_sign(&mut out, &mut pending);
                     in_fraction = true;
-                    if self.has_fraction || !bare {
+                    if self.has_point && (self.has_fraction || !bare) {
                         out.push('.');
                     }
                 }
@@ -339,16 +348,58 @@ impl Layout<'_> {
     }
 }
 
-fn scientific(value: &Numeric, digits: usize) -> String {
+/// One digit, so many behind the point, and the power of ten. A float is rounded as its digits in
+/// base two say, a decimal number as its decimal ones.
+fn scientific(value: &Numeric, digits: usize, float: Option<f64>) -> String {
     if !value.is_finite() {
         return format!(" #.{}####", "#".repeat(digits));
     }
-    let text = format!("{:.*e}", digits, value.to_f64());
+    let text = match float {
+        Some(float) => format!("{float:.digits$e}"),
+        None => scientific_decimal(&value.abs().to_string(), digits),
+    };
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let sign = if exponent < 0 { '-' } else { '+' };
-    let blank = if mantissa.starts_with('-') { "" } else { " " };
-    format!("{blank}{mantissa}e{sign}{:02}", exponent.abs())
+    let before = match value.is_negative() {
+        true => "-",
+        false => " ",
+    };
+    let mantissa = mantissa.trim_start_matches('-');
+    format!("{before}{mantissa}e{sign}{:02}", exponent.abs())
+}
+
+/// `1.24e3` out of the digits of `1235.6`; halves are rounded up.
+fn scientific_decimal(text: &str, digits: usize) -> String {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let all: Vec<u8> = whole
+        .bytes()
+        .chain(fraction.bytes())
+        .map(|b| b - b'0')
+        .collect();
+    let first = all.iter().position(|digit| *digit != 0);
+    let mut exponent = first.map_or(0, |first| whole.len() as i64 - 1 - first as i64);
+    let from = first.unwrap_or(all.len());
+    let mut kept: Vec<u8> = all[from..].iter().copied().take(digits + 1).collect();
+    kept.resize(digits + 1, 0);
+    if all.get(from + digits + 1).is_some_and(|next| *next >= 5) {
+        let last = kept.iter().rposition(|digit| *digit != 9);
+        match last {
+            Some(last) => {
+                kept[last] += 1;
+                kept[last + 1..].fill(0);
+            }
+            None => {
+                kept.fill(0);
+                kept[0] = 1;
+                exponent += 1;
+            }
+        }
+    }
+    let shown: String = kept.iter().map(|digit| char::from(b'0' + digit)).collect();
+    let (head, tail) = shown.split_at(1);
+    let point = if digits > 0 { "." } else { "" };
+    format!("{head}{point}{tail}e{exponent}")
 }
 
 fn roman(value: &Numeric, upper: bool, bare: bool) -> String {
