@@ -310,8 +310,12 @@ impl Binder<'_, '_> {
         if call.agg_distinct {
             inside.order_of_distinct(call, &order)?;
         }
-        let is_outer = |arg: &Expr| arg.uses_outer() && !arg.uses_columns();
-        if args.iter().any(is_outer) && !args.iter().any(Expr::uses_columns) {
+        let all = || {
+            args.iter()
+                .chain(&filter)
+                .chain(order.iter().map(|key| &key.expr))
+        };
+        if all().any(Expr::uses_outer) && !all().any(Expr::uses_columns) {
             return Err(self
                 .planner
                 .unsupported("an aggregate of an outer query", location));

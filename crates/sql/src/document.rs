@@ -6,7 +6,7 @@
 use crate::coerce;
 use crate::expr::Binder;
 use crate::names::{self, inner};
-use crate::row_value::Row;
+use crate::row_value::{Row, unless};
 use pg_query::NodeEnum;
 use pg_query::protobuf::Node;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
@@ -90,12 +90,13 @@ impl Binder<'_, '_> {
 
     /// An object with the fields of a row, as `json`.
     fn object(&self, row: Row) -> SqlResult<Expr> {
+        let missing = row.missing;
         let mut args = Vec::with_capacity(2 * row.fields.len());
         for field in row.fields {
             args.push(Expr::Const(Value::text(&field.name), SqlType::Text));
             args.push(self.marked(coerce::settle(self.planner, field.expr)?)?);
         }
-        self.apply(JSON_ROW, args)
+        Ok(unless(missing, self.apply(JSON_ROW, args)?))
     }
 
     fn as_value(&self, json: Expr) -> SqlResult<Expr> {

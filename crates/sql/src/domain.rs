@@ -22,6 +22,7 @@ use quintet_ir::function::{self, DOMAIN_HOLDS, Volatility};
 pub(crate) fn scope_of_value(value: Expr, modifier: TypeMod) -> Scope {
     let mut scope = Scope::empty();
     scope.add(ScopeTable {
+        is_optional: false,
         name: String::new(),
         schema: None,
         columns: vec![ScopeColumn {

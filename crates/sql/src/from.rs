@@ -433,6 +433,7 @@ pub(crate) fn add_plan(
             origin: column.origin,
         });
     from.scope.add(ScopeTable {
+        is_optional: false,
         name: name.to_string(),
         schema: schema.map(str::to_string),
         columns: columns.collect(),
@@ -492,6 +493,7 @@ fn bind_subselect(
     };
     match inline(planner, select, outer)? {
         Some(columns) => from.scope.add(ScopeTable {
+            is_optional: false,
             name: name.to_string(),
             schema: None,
             columns,

@@ -141,6 +141,7 @@ pub(crate) fn bind_function(
         None => column(coerce::settle(planner, binder.bind(node)?)?),
     };
     from.scope.add(ScopeTable {
+        is_optional: false,
         name: table.clone(),
         schema: None,
         columns: vec![column],
@@ -266,6 +267,7 @@ fn add_routine(
         origin: None,
     });
     from.scope.add(ScopeTable {
+        is_optional: false,
         name,
         schema: None,
         columns: columns.collect(),

@@ -98,6 +98,15 @@ pub(crate) fn bind_join(
         let binder = Binder::new(planner, &left.scope, "JOIN/ON");
         split(binder.condition(quals)?, &mut on);
     }
+    let optional = match kind {
+        JoinType::JoinLeft => left_tables..left.scope.tables.len(),
+        JoinType::JoinRight => 0..left_tables,
+        JoinType::JoinFull => 0..left.scope.tables.len(),
+        _ => 0..0,
+    };
+    for table in &mut left.scope.tables[optional] {
+        table.is_optional = true;
+    }
     match kind {
         JoinType::JoinInner => left.conditions.extend(on),
         JoinType::JoinLeft => make_outer(&mut left.leaves[split_at..], on)?,
@@ -124,6 +133,7 @@ pub(crate) fn bind_join(
     if let Some(alias) = &join.join_using_alias {
         let columns = merged.iter();
         left.scope.tables.push(ScopeTable {
+            is_optional: false,
             name: alias.aliasname.clone(),
             schema: None,
             columns: columns
@@ -137,6 +147,7 @@ pub(crate) fn bind_join(
         let columns = left.scope.visible_columns().cloned().collect();
         left.scope = Scope::empty();
         left.scope.add(ScopeTable {
+            is_optional: false,
             name: alias.aliasname.clone(),
             schema: None,
             columns,
@@ -324,6 +335,7 @@ fn merge_columns(
     if !both.is_empty() {
         // A table without a name: its columns are found by their own.
         scope.tables.push(ScopeTable {
+            is_optional: false,
             name: String::new(),
             schema: None,
             columns: both,

@@ -20,6 +20,28 @@ pub(crate) struct Row {
     pub fields: Vec<Field>,
     /// The table whose row it is, if that is known.
     pub table: Option<TableId>,
+    /// True where an outer join has no row for it: then all of it is NULL, and so is the whole.
+    pub missing: Option<Expr>,
+}
+
+/// NULL where a row is missing.
+pub(crate) fn unless(missing: Option<Expr>, value: Expr) -> Expr {
+    let ty = value.ty();
+    match missing {
+        Some(missing) => Expr::Case {
+            branches: vec![(missing, Expr::null(ty))],
+            otherwise: Some(Box::new(value)),
+            ty,
+        },
+        None => value,
+    }
+}
+
+fn is_null(expr: &Expr) -> Expr {
+    Expr::IsNull {
+        input: Box::new(expr.clone()),
+        negated: false,
+    }
 }
 
 /// A field of a row.
@@ -72,6 +94,7 @@ impl Binder<'_, '_> {
                 Ok(Some(Row {
                     fields: fields.collect::<SqlResult<_>>()?,
                     table: None,
+                    missing: None,
                 }))
             }
             NodeEnum::ColumnRef(column) => self.named_row(column),
@@ -104,6 +127,7 @@ impl Binder<'_, '_> {
         Row {
             fields: fields.collect(),
             table: None,
+            missing: None,
         }
     }
 
@@ -136,9 +160,15 @@ impl Binder<'_, '_> {
                 modifier: column.modifier,
             }
         });
+        let fields: Vec<Field> = fields.collect();
+        let missing = table.is_optional.then(|| match table.anchor() {
+            Some(anchor) => is_null(anchor),
+            None => and(fields.iter().map(|field| is_null(&field.expr)).collect()),
+        });
         Ok(Some(Row {
-            fields: fields.collect(),
+            fields,
             table: table.columns.first().and_then(|c| c.origin).map(|o| o.0),
+            missing,
         }))
     }
 
@@ -147,13 +177,14 @@ impl Binder<'_, '_> {
     /// # Errors
     /// What settling its fields says.
     pub(crate) fn record(&self, row: Row) -> SqlResult<Expr> {
+        let missing = row.missing;
         let fields = row.fields.into_iter();
         let fields = fields.map(|field| coerce::settle(self.planner, field.expr));
         let mut record = self.apply("()", fields.collect::<SqlResult<_>>()?)?;
         if let Expr::Call { ty, .. } = &mut record {
             *ty = SqlType::Record;
         }
-        Ok(record)
+        Ok(unless(missing, record))
     }
 
     /// `left = right` of two rows of which one has a type of its own: NULL is like NULL then.

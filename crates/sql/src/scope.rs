@@ -32,6 +32,8 @@ pub(crate) struct ScopeTable {
     pub columns: Vec<ScopeColumn>,
     /// `tableoid`, of a table.
     pub table_oid: Option<TableOid>,
+    /// It is on the optional side of an outer join: there may be no row of it.
+    pub is_optional: bool,
 }
 
 /// Which relation a row is in: a column that nobody sees who does not name it.
@@ -127,6 +129,11 @@ impl ScopeColumn {
 }
 
 impl ScopeTable {
+    /// What is never NULL where there is a row, if that is known.
+    pub fn anchor(&self) -> Option<&Expr> {
+        self.table_oid.as_ref()?.anchor.as_ref()
+    }
+
     /// What `*` stands for.
     pub fn shown(&self) -> impl Iterator<Item = &ScopeColumn> {
         self.columns.iter().filter(|column| !column.is_hidden())
@@ -152,6 +159,7 @@ impl ScopeTable {
             origin: None,
         });
         ScopeTable {
+            is_optional: false,
             name: name.to_string(),
             schema: schema.map(str::to_string),
             columns: columns.chain(row_id).collect(),

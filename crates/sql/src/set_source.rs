@@ -116,6 +116,7 @@ fn add_rows(rows: Rows, table: &str, from: &mut From) -> SqlResult<()> {
         origin: None,
     });
     from.scope.add(ScopeTable {
+        is_optional: false,
         name: table.to_string(),
         schema: None,
         columns: columns.collect(),

@@ -97,10 +97,31 @@ impl Subqueries {
         if !handed.is_empty() {
             return binder.compared(link, query, handed);
         }
+        let here = binder.planner.at(link.location);
         let left = binder.tested(link, &query)?;
-        let types: Vec<SqlType> = query.outputs.iter().map(|output| output.ty).collect();
+        // What is compared has to be there once: two rows that differ may be alike in the type that they are compared in.
+        let compared = left.iter().zip(&query.outputs).enumerate();
+        let compared: SqlResult<Vec<Expr>> = compared
+            .map(|(place, (expr, output))| {
+                let column = Expr::Column(place, output.ty);
+                match binder.compare(CompareOp::Eq, expr.clone(), column.clone())? {
+                    Expr::Compare { right, .. } if right.ty() != output.ty => Ok(*right),
+                    _ => Ok(column),
+                }
+            })
+            .collect();
+        let compared = compared.map_err(&here)?;
+        let types: Vec<SqlType> = compared.iter().map(Expr::ty).collect();
+        let as_it_is = compared.iter().all(|expr| matches!(expr, Expr::Column(..)));
+        let input = match as_it_is {
+            true => query.plan,
+            false => Plan::Project {
+                input: Box::new(query.plan),
+                exprs: compared,
+            },
+        };
         let plan = Plan::Unique {
-            input: Box::new(query.plan),
+            input: Box::new(input),
         };
         let offset = self.add(Source::Plan(plan), types.clone());
         let pairs = left.into_iter().zip(types).enumerate();
@@ -109,7 +130,6 @@ impl Subqueries {
                 binder.compare(CompareOp::Eq, expr, Expr::Column(offset + n, ty))
             })
             .collect();
-        let here = binder.planner.at(link.location);
         Ok(crate::expr::and(equal.map_err(here)?))
     }
 }

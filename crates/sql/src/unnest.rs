@@ -59,6 +59,7 @@ pub(crate) fn side_by_side(
         });
     }
     from.scope.add(ScopeTable {
+        is_optional: false,
         name: table.to_string(),
         schema: None,
         columns,

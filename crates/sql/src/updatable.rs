@@ -222,6 +222,7 @@ impl Target {
             ..column.clone()
         };
         ScopeTable {
+            is_optional: false,
             name: name.to_string(),
             schema: schema.map(str::to_string),
             columns: seen.columns.iter().map(|own| moved(&own.column)).collect(),

@@ -4,7 +4,7 @@
 //! sums and remainders, their sum for products, at least 16 significant digits for quotients);
 //! halves round away from zero.  Does not: anything through floating point.
 
-use super::{Form, Integer, Kept, Numeric, RESULT_SCALE_MAX, Rounding, SCALE_MAX, overflow};
+use super::{Form, INTEGER_DIGITS_MAX, Integer, Kept, Numeric, Rounding, SCALE_MAX, overflow};
 use crate::error::{SqlError, SqlResult, SqlState};
 
 /// A quotient has at least this many significant digits, as in PostgreSQL.
@@ -266,7 +266,8 @@ impl Numeric {
         else {
             return Ok(self.clone());
         };
-        let scale = scale.clamp(-RESULT_SCALE_MAX, RESULT_SCALE_MAX);
+        // One place more than there are: what is rounded up there does not fit.
+        let scale = scale.clamp(-(INTEGER_DIGITS_MAX as i32) - 1, i32::from(SCALE_MAX));
         let cut = i32::from(*own) - scale;
         let mantissa = if cut >= 0 {
             mantissa.scale_down(cut as u32, rounding)

@@ -293,6 +293,7 @@ pub(super) fn scope_of(record: &TableRecord) -> Scope {
         .enumerate()
         .filter(|(number, column)| !column.dropped && !record.is_hidden(*number));
     scope.add(ScopeTable {
+        is_optional: false,
         name: record.name.clone(),
         schema: Some(record.schema.clone()),
         columns: columns

@@ -60,6 +60,7 @@ fn scope_of(record: &TableRecord) -> Scope {
     });
     let mut scope = Scope::empty();
     scope.add(ScopeTable {
+        is_optional: false,
         name: record.name.clone(),
         schema: Some(record.schema.clone()),
         columns: columns.collect(),

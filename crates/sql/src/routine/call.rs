@@ -215,6 +215,7 @@ impl Binder<'_, '_> {
         Ok(Some(Row {
             fields: fields.collect(),
             table: None,
+            missing: None,
         }))
     }
 }
