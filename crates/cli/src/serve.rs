@@ -53,6 +53,7 @@ pub fn serve(arguments: ServeArguments) -> Result<(), Exit> {
     let posts = PostLog::default();
     database.watch_posts(move |failure| posts.tell(failure));
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(quintet_rt::threads::STACK_BYTES)
         .enable_all()
         .build()
         .map_err(|error| Exit::from_error(Code::Failed, "cannot start threads", &error))?;

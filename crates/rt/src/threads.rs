@@ -52,6 +52,10 @@ impl<T> JoinHandle<T> {
     }
 }
 
+/// How large a thread's stack may become. Queries nest: as deeply as they are let, also where nothing is optimised, they take a few
+/// megabytes. What is not touched takes no memory.
+pub const STACK_BYTES: usize = 16 * 1024 * 1024;
+
 /// Starts a long-lived worker.
 ///
 /// # Panics
@@ -68,6 +72,7 @@ where
     );
     let handle = std::thread::Builder::new()
         .name(name.to_owned())
+        .stack_size(STACK_BYTES)
         .spawn(work)
         .expect("the operating system starts a thread");
     JoinHandle(handle)

@@ -135,6 +135,7 @@ impl Desks {
         // Whoever blocks there has another thread started in his place.
         let behind = Builder::new_multi_thread()
             .worker_threads(1)
+            .thread_stack_size(quintet_rt::threads::STACK_BYTES)
             .thread_name("behind")
             .on_thread_start(quintet_rt::threads::stand_back)
             .enable_all()

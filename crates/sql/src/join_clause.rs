@@ -41,10 +41,14 @@ pub(crate) fn bind_join(
     let mut left = bind(item, lateral, start, right_fills)?;
     let mut beside = lateral.clone();
     let tables = beside.tables.len();
-    beside
-        .visible
-        .extend(left.scope.visible.iter().map(|(t, c)| (t + tables, *c)));
-    beside.tables.extend(left.scope.tables.iter().cloned());
+    if right_fills {
+        beside.unreachable.extend(left.scope.tables.iter().cloned());
+    } else {
+        beside
+            .visible
+            .extend(left.scope.visible.iter().map(|(t, c)| (t + tables, *c)));
+        beside.tables.extend(left.scope.tables.iter().cloned());
+    }
     let item = required(join.rarg.as_deref())?;
     let mut right = bind(item, &beside, left.width, left_fills)?;
     match kind {

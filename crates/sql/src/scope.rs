@@ -6,7 +6,7 @@
 
 use crate::planner::Planner;
 use crate::rewrite::move_columns;
-use quintet_base::{SqlResult, SqlState, SqlType, TableId, TypeMod, Value};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::partition::Partitioning;
 use quintet_ir::schema::TableDef;
@@ -116,6 +116,15 @@ pub(crate) struct Scope {
     pub tables: Vec<ScopeTable>,
     /// What `*` stands for and unqualified names find: table and column numbers, in order.
     pub visible: Vec<(usize, usize)>,
+    /// The other side of a RIGHT or FULL join: what it says of a row is not known yet.
+    pub unreachable: Vec<ScopeTable>,
+}
+
+fn beyond_reach(planner: &Planner, table: &str, location: i32) -> SqlError {
+    let message = format!("invalid reference to FROM-clause entry for table \"{table}\"");
+    planner
+        .error(SqlState(*b"42P10"), message, location)
+        .detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.")
 }
 
 /// The name of a table's hidden row id: SQL has no way to write it.
@@ -237,6 +246,9 @@ impl Scope {
             table.name == name && (schema.is_none() || table.schema.as_deref() == schema)
         };
         self.tables.iter().find(matches).ok_or_else(|| {
+            if self.unreachable.iter().any(|table| matches(&table)) {
+                return beyond_reach(planner, name, location);
+            }
             let message = format!("missing FROM-clause entry for table \"{name}\"");
             planner.error(SqlState::UNDEFINED_TABLE, message, location)
         })
@@ -268,7 +280,15 @@ impl Scope {
                         let message = format!("column reference \"{column}\" is ambiguous");
                         Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location))
                     }
-                    _ => undefined(format!("column \"{column}\" does not exist")),
+                    _ => {
+                        let mut beyond = self.unreachable.iter();
+                        let beyond =
+                            beyond.find(|table| table.shown().any(|other| other.name == *column));
+                        match beyond {
+                            Some(table) => Err(beyond_reach(planner, &table.name, location)),
+                            None => undefined(format!("column \"{column}\" does not exist")),
+                        }
+                    }
                 };
             }
             [table, column] => (None, *table, *column),

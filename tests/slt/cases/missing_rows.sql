@@ -23,3 +23,6 @@ insert into padded values ('a'), ('b')
 select c from padded where c in (select t from (values ('a'), ('a '), ('c')) v(t)) order by 1
 select (select count(*) filter (where inner_c > 0 and outer_c > 2) from (values (1)) t0(inner_c)) from (values (2), (3)) t1(outer_c)
 drop table shops, sales, floats, decimals, padded
+select a.n, g from (values (1)) a(n) right join lateral generate_series(0, a.n) g on true
+select a.n, g from (values (1)) a(n) full join lateral (select n as m) g on true
+select a.n, g from (values (1)) a(n) left join lateral generate_series(0, a.n) g on true

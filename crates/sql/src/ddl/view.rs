@@ -23,6 +23,7 @@ use pg_query::protobuf::{
 };
 use quintet_base::types::format_type;
 use quintet_base::{SqlError, SqlResult, SqlState, TableId};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Planned> {
@@ -117,7 +118,7 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
         }
     };
     let uses = inside.uses();
-    if uses.iter().any(|(used, _)| *used == id) {
+    if leads_to(planner, &uses, id, &mut BTreeSet::new()) {
         return Err(SqlError::new(
             SqlState::INVALID_OBJECT_DEFINITION,
             format!(
@@ -360,4 +361,21 @@ pub(super) fn refuse_rename(
             view.name
         ))),
     }
+}
+
+/// Whether what a view uses leads to a view, through others.
+fn leads_to(
+    planner: &Planner,
+    uses: &[(TableId, Vec<usize>)],
+    view: TableId,
+    seen: &mut BTreeSet<TableId>,
+) -> bool {
+    uses.iter().any(|(used, _)| {
+        *used == view
+            || seen.insert(*used)
+                && planner
+                    .catalog()
+                    .view(*used)
+                    .is_some_and(|inside| leads_to(planner, &inside.uses, view, seen))
+    })
 }
