@@ -21,6 +21,7 @@ use crate::types;
 use crate::variables::Conflict;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self, BoolExprType, BoolTestType, Node, NullTestType, a_const};
+use quintet_base::types::TypeFamily;
 use quintet_base::{Bits, Numeric, SqlError, SqlResult, SqlState, SqlType, Str, Value};
 use quintet_ir::aggregate::AggregateCall;
 use quintet_ir::cast::{CastContext, common_type};
@@ -428,6 +429,9 @@ impl<'b, 'a> Binder<'b, 'a> {
         let elements = array.elements.iter().map(|node| {
             let here = self.planner.at(names::location(node));
             let bound = self.bind(node)?;
+            if bound.ty().element().is_some() {
+                return self.finish_array(Vec::new(), bound.ty(), array.location);
+            }
             coerce::convert(self.planner, bound, element, CastContext::Explicit).map_err(here)
         });
         self.finish_array(
@@ -456,6 +460,39 @@ impl<'b, 'a> Binder<'b, 'a> {
         Ok(Expr::Array { elements, element })
     }
 
+    /// `document['key'][index]`: what `document -> 'key' -> index` gives.
+    fn json_subscript(
+        &self,
+        document: Expr,
+        indices: &[&protobuf::AIndices],
+        location: i32,
+    ) -> SqlResult<Expr> {
+        let here = self.planner.at(location);
+        indices.iter().try_fold(document, |document, indices| {
+            let Some(index) = indices.uidx.as_deref().filter(|_| !indices.is_slice) else {
+                return Err(here(SqlError::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    "jsonb subscript does not support slices",
+                )));
+            };
+            let index = self.bind(index)?;
+            let ty = match index.ty() {
+                SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => SqlType::Int4,
+                ty if ty.family() == TypeFamily::Text || ty == SqlType::Unknown => SqlType::Text,
+                ty => {
+                    let message = format!("subscript type {ty} is not supported");
+                    return Err(here(
+                        SqlError::new(SqlState::DATATYPE_MISMATCH, message)
+                            .hint("jsonb subscript must be coercible to either integer or text."),
+                    ));
+                }
+            };
+            let index =
+                coerce::convert(self.planner, index, ty, CastContext::Assignment).map_err(&here)?;
+            self.apply("->", vec![document, index]).map_err(&here)
+        })
+    }
+
     /// `array[index]`, `array[low:high]`.
     fn subscript(&self, indirection: &protobuf::AIndirection) -> SqlResult<Expr> {
         let node = required(indirection.arg.as_deref())?;
@@ -466,18 +503,24 @@ impl<'b, 'a> Binder<'b, 'a> {
         {
             return row.field(name).map_err(self.planner.at(place));
         }
-        let indices = match indirection.indirection.as_slice() {
-            [part] => match inner(part) {
-                Some(NodeEnum::AIndices(indices)) => Some(indices),
+        let indices = indirection
+            .indirection
+            .iter()
+            .map(|part| match inner(part) {
+                Some(NodeEnum::AIndices(indices)) => Some(&**indices),
                 _ => None,
-            },
-            _ => None,
-        };
-        let Some(indices) = indices else {
-            let what = "an array of several dimensions, or a field of an expression";
+            });
+        let what = "an array of several dimensions, or a field of an expression";
+        let Some(indices) = indices.collect::<Option<Vec<&protobuf::AIndices>>>() else {
             return Err(self.planner.unsupported(what, place));
         };
         let array = self.bind(node)?;
+        if array.ty() == SqlType::Jsonb {
+            return self.json_subscript(array, &indices, place);
+        }
+        let [indices] = indices.as_slice() else {
+            return Err(self.planner.unsupported(what, place));
+        };
         let here = self.planner.at(place);
         // The catalogue's vectors count from 0, and so do the arguments of a trigger.
         let from_zero = self.planner.variables.and_then(|known| known.from_zero);

@@ -19,7 +19,8 @@ use crate::updatable::{Target, assigned_twice};
 use crate::with;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{MultiAssignRef, Node, ResTarget, SubLink, UpdateStmt};
-use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
+use quintet_ir::cast::CastContext;
 use quintet_ir::plan::Plan;
 use quintet_ir::schema::{ColumnDef, Identity};
 use quintet_ir::statement::Update;
@@ -172,27 +173,111 @@ pub(crate) fn bind_assignments(
         ..Binder::new(planner, scope, "UPDATE")
     };
     let mut assignments: Vec<(usize, Expr)> = Vec::with_capacity(nodes.len());
+    // Columns that are assigned part by part, which may be several times.
+    let mut parts = BTreeSet::new();
     let mut rows = None;
     for node in nodes {
         let Some(NodeEnum::ResTarget(target)) = inner(node) else {
             return Err(SqlError::internal("an assignment to nothing"));
         };
-        if !target.indirection.is_empty() {
-            return Err(planner.unsupported("a part of a column as a target", target.location));
-        }
         let number = of.column(planner, &target.name, target.location, Doing::Update)?;
-        if assignments.iter().any(|(other, _)| *other == number) {
+        let is_part = !target.indirection.is_empty();
+        let is_assigned = assignments.iter().any(|(other, _)| *other == number);
+        if is_assigned && !(is_part && parts.contains(&number)) {
             let twice = assigned_twice(&of.table, number);
             return Err(match of.is_view() {
                 true => twice,
                 false => planner.at(target.location)(twice),
             });
         }
+        if is_part {
+            assign_part(&binder, of, (number, target), &mut assignments)?;
+            parts.insert(number);
+            continue;
+        }
         let value = bind_value(&binder, of, (number, target), &mut rows)?;
         assignments.push((number, value));
     }
     generated::in_update(&of.table, &mut assignments)?;
     Ok(assignments)
+}
+
+/// `column[1] = value` and `column[1:2] = value`: the whole array with another part, of what the assignments before
+/// have made of it.
+fn assign_part(
+    binder: &Binder,
+    of: &Target,
+    (number, target): (usize, &ResTarget),
+    assignments: &mut Vec<(usize, Expr)>,
+) -> SqlResult<()> {
+    let planner = binder.planner;
+    let unsupported =
+        || Err(planner.unsupported("a part of a column as a target", target.location));
+    let column = &of.table.columns[number];
+    let [node] = target.indirection.as_slice() else {
+        return unsupported();
+    };
+    let Some(NodeEnum::AIndices(indices)) = inner(node) else {
+        return unsupported();
+    };
+    let Some(element) = column.ty.element() else {
+        if column.ty == SqlType::Jsonb {
+            return unsupported();
+        }
+        let ty = column.ty;
+        let message =
+            format!("cannot subscript type {ty} because it does not support subscripting");
+        return Err(planner.error(SqlState::DATATYPE_MISMATCH, message, target.location));
+    };
+    if of.is_view() {
+        return unsupported();
+    }
+    refuse_identity(planner, column, target.location)?;
+    let before = assignments.iter_mut().find(|(other, _)| *other == number);
+    let whole = match &before {
+        Some((_, value)) => value.clone(),
+        None => Expr::Column(number, column.ty),
+    };
+    let here = planner.at(target.location);
+    let bound = |node: Option<&Node>| -> SqlResult<Expr> {
+        let Some(node) = node else {
+            return Err(
+                planner.unsupported("a slice without both bounds as a target", target.location)
+            );
+        };
+        let index = binder.bind(node)?;
+        coerce::convert(planner, index, SqlType::Int4, CastContext::Assignment).map_err(&here)
+    };
+    let value = required(target.val.as_deref())?;
+    let value_here = planner.at(names::location(value));
+    let value = binder.bind(value)?;
+    let assigned = |value: Expr, ty: SqlType| {
+        coerce::assign(planner, value, ty, column.modifier, &column.name).map_err(&value_here)
+    };
+    let index = bound(indices.uidx.as_deref());
+    let new = match indices.is_slice {
+        true => {
+            let from = bound(indices.lidx.as_deref())?;
+            binder.apply(
+                "[:]:=",
+                vec![whole, from, index?, assigned(value, column.ty)?],
+            )
+        }
+        false => {
+            let value = assigned(value, element)?;
+            let one = Expr::Array {
+                element,
+                elements: Vec::new(),
+            };
+            binder.apply("[]:=", vec![whole, index?, value, one])
+        }
+    };
+    let new = new.map_err(&here)?;
+    match before {
+        Some((_, value)) => *value = new,
+        None => assignments.push((number, new)),
+    }
+    Ok(())
 }
 
 /// The columns of the `(SELECT …)` that is being assigned.

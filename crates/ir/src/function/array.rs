@@ -185,6 +185,30 @@ fn labels_between(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(make(all.element, labels))
 }
 
+fn null_subscript<T>() -> SqlResult<T> {
+    fail(
+        SqlState::NULL_VALUE_NOT_ALLOWED,
+        "array subscript in assignment must not be null",
+    )
+}
+
+/// An array with another element at a place, which it grows to reach. What the elements are is told by the
+/// array, or by the new one.
+fn with_element(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let [whole, index, new, one] = args else {
+        return Err(SqlError::internal(
+            "an element is assigned with an array of its type beside it",
+        ));
+    };
+    if index.is_null() {
+        return null_subscript();
+    }
+    let mut all = Value::clone(whole);
+    set_element(&mut all, array(one).element, int(index), Value::clone(new))
+        .ok_or_else(subscript_out_of_range)?;
+    Ok(all)
+}
+
 /// An array whose elements from `low` to `high` are another array's first ones.
 fn with_slice(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let [whole, low, high, from] = args else {
@@ -193,10 +217,7 @@ fn with_slice(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
         ));
     };
     if low.is_null() || high.is_null() {
-        return fail(
-            SqlState::NULL_VALUE_NOT_ALLOWED,
-            "array subscript in assignment must not be null",
-        );
+        return null_subscript();
     }
     if from.is_null() {
         return Ok(Value::clone(whole));
@@ -464,6 +485,7 @@ static FUNCTIONS: &[Polymorphic] = &[
     // Slices have no names either.
     poly("[:]", &[Whole, INT, INT], Whole, slice),
     poly("[:]:=", &[Whole, INT, INT, Whole], Whole, with_slice).lenient(),
+    poly("[]:=", &[Whole, INT, Element, Whole], Whole, with_element).lenient(),
     poly("array_position", &[Whole, Element], INT, position).lenient(),
     poly("array_position", &[Whole, Element, INT], INT, position).lenient(),
     poly("array_to_string", &[Whole, TEXT], TEXT, join).stable(),
