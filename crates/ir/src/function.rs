@@ -317,6 +317,11 @@ fn finish(function: &'static Function, args: &[SqlType]) -> Resolved {
             .enumerate()
             .map(|(i, &given)| match (function.signature().param(i), given) {
                 (SqlType::Unknown, SqlType::Unknown) => SqlType::Text,
+                // A number that prints as a name is the name where only the value is looked at.
+                (SqlType::Unknown, given) if given.is_named_oid() => SqlType::Text,
+                (SqlType::Unknown, given) if given.element().is_some_and(SqlType::is_named_oid) => {
+                    SqlType::TextArray
+                }
                 (SqlType::Unknown, given) => given,
                 (declared, _) => declared,
             });
