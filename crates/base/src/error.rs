@@ -411,6 +411,15 @@ impl SqlError {
         self
     }
 
+    /// The same, if there is one that may be told.
+    #[must_use]
+    pub fn detailed(self, detail: Option<String>) -> SqlError {
+        match detail {
+            Some(detail) => self.detail(detail),
+            None => self,
+        }
+    }
+
     /// Adds advice.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Box<str>>) -> SqlError {

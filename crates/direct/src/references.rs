@@ -535,9 +535,10 @@ fn not_present(
     row: &[Value],
     env: &Env<'_>,
 ) -> SqlError {
+    let values = key_text(child, &key.columns, row, env.host);
     violation(child, &key.name).detail(format!(
-        "Key {} is not present in table \"{}\".",
-        key_text(child, &key.columns, row, env.host),
+        "Key{} is not present in table \"{}\".",
+        values.map_or(String::new(), |values| format!(" {values}")),
         parent.name
     ))
 }
@@ -605,10 +606,11 @@ fn nobody_refers(
         "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
         parent.name, key.name, child.name
     );
+    let values = key_text(parent, &key.parent_columns, parent_row, env.host);
     let error = SqlError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
         .detail(format!(
-            "Key {} is still referenced from table \"{}\".",
-            key_text(parent, &key.parent_columns, parent_row, env.host),
+            "Key{} is still referenced from table \"{}\".",
+            values.map_or(String::new(), |values| format!(" {values}")),
             child.name
         ))
         .about(about(child, None, Some(&key.name)));

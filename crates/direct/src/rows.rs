@@ -112,7 +112,7 @@ pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &Env<'_>) -> Resul
                 column.name, table.name
             );
             let error = SqlError::new(SqlState::NOT_NULL_VIOLATION, message)
-                .detail(failing_row(table, row, env.host))
+                .detailed(failing_row(table, row, env.host))
                 .about(about(table, Some(&column.name), None));
             return Err(error.into());
         }
@@ -125,7 +125,7 @@ pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &Env<'_>) -> Resul
                 let message = format!("new row violates check option for view \"{}\"", check.name);
                 return Err(
                     SqlError::new(SqlState::WITH_CHECK_OPTION_VIOLATION, message)
-                        .detail(failing_row(table, row, env.host))
+                        .detailed(failing_row(table, row, env.host))
                         .into(),
                 );
             }
@@ -134,7 +134,7 @@ pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &Env<'_>) -> Resul
                 table.name, check.name
             );
             let error = SqlError::new(SqlState::CHECK_VIOLATION, message)
-                .detail(failing_row(table, row, env.host))
+                .detailed(failing_row(table, row, env.host))
                 .about(about(table, None, Some(&check.name)));
             return Err(error.into());
         }
@@ -145,7 +145,7 @@ pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &Env<'_>) -> Resul
             table.name
         );
         let error = SqlError::new(SqlState::CHECK_VIOLATION, message)
-            .detail(failing_row(table, row, env.host))
+            .detailed(failing_row(table, row, env.host))
             .about(about(table, None, None));
         return Err(error.into());
     }
@@ -174,9 +174,10 @@ fn homeless(table: &TableDef, row: &[Value], host: &dyn Host) -> SqlError {
     let key = table.partitions.iter().flat_map(|all| &all.all.columns);
     let columns: Vec<usize> = key.map(|(column, _)| *column).collect();
     let message = format!("no partition of relation \"{}\" found for row", table.name);
-    let key = key_text(table, &columns, row, host).replacen(")=(", ") = (", 1);
+    let key = key_text(table, &columns, row, host);
+    let key = key.map(|key| key.replacen(")=(", ") = (", 1));
     SqlError::new(SqlState::CHECK_VIOLATION, message)
-        .detail(format!("Partition key of the failing row contains {key}."))
+        .detailed(key.map(|key| format!("Partition key of the failing row contains {key}.")))
         .about(about(table, None, None))
 }
 
@@ -192,10 +193,7 @@ pub(crate) fn duplicate_key(
         SqlState::UNIQUE_VIOLATION,
         format!("duplicate key value violates unique constraint \"{constraint}\""),
     )
-    .detail(format!(
-        "Key {} already exists.",
-        key_text(table, columns, row, host)
-    ))
+    .detailed(key_text(table, columns, row, host).map(|key| format!("Key {key} already exists.")))
     .about(about(table, None, Some(constraint)))
 }
 
@@ -211,10 +209,7 @@ pub(crate) fn duplicate_rows(
         SqlState::UNIQUE_VIOLATION,
         format!("could not create unique index \"{index}\""),
     )
-    .detail(format!(
-        "Key {} is duplicated.",
-        key_text(table, columns, row, host)
-    ))
+    .detailed(key_text(table, columns, row, host).map(|key| format!("Key {key} is duplicated.")))
     .about(about(table, None, Some(index)))
 }
 
@@ -233,13 +228,21 @@ pub(crate) fn about(
     }
 }
 
-/// `(a, b)=(1, x)`
+/// True if the user is not to see what is in a table's rows: policies concern him.
+fn is_hidden(table: &TableDef, host: &dyn Host) -> bool {
+    !matches!(host.hides_rows(table.id, None), Ok(false))
+}
+
+/// `(a, b)=(1, x)`; `None` for who is not to see it.
 pub(crate) fn key_text(
     table: &TableDef,
     columns: &[usize],
     row: &[Value],
     host: &dyn Host,
-) -> String {
+) -> Option<String> {
+    if is_hidden(table, host) {
+        return None;
+    }
     let names: Vec<&str> = columns
         .iter()
         .map(|c| table.columns[*c].name.as_str())
@@ -248,10 +251,14 @@ pub(crate) fn key_text(
         .iter()
         .map(|c| show(&row[*c], table.columns[*c].ty, host))
         .collect();
-    format!("({})=({})", names.join(", "), values.join(", "))
+    Some(format!("({})=({})", names.join(", "), values.join(", ")))
 }
 
-fn failing_row(table: &TableDef, row: &[Value], host: &dyn Host) -> String {
+/// What is said of a row that is refused; nothing to who is not to see it.
+fn failing_row(table: &TableDef, row: &[Value], host: &dyn Host) -> Option<String> {
+    if is_hidden(table, host) {
+        return None;
+    }
     let values: Vec<String> = table
         .visible_columns()
         .map(|(i, column)| {
@@ -263,7 +270,7 @@ fn failing_row(table: &TableDef, row: &[Value], host: &dyn Host) -> String {
             text
         })
         .collect();
-    format!("Failing row contains ({}).", values.join(", "))
+    Some(format!("Failing row contains ({}).", values.join(", ")))
 }
 
 fn show(value: &Value, ty: SqlType, host: &dyn Host) -> String {

@@ -8,11 +8,11 @@ use crate::host::{SessionHost, plan_here};
 use crate::session::fixed_in_guise;
 use crate::settings::{Settings, refuse_restricted};
 use quintet_base::text_format::FormatContext;
-use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlType};
+use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlType, TableId};
 use quintet_ir::dynamic::Planned;
 use quintet_ir::{Guise, Host, Need, ask_the_session};
 use quintet_sql::command::Notice;
-use quintet_sql::{PlanContext, Who};
+use quintet_sql::{PlanContext, RowSecurity, Who};
 
 /// See the module.
 pub(crate) struct Guised<'h> {
@@ -89,6 +89,16 @@ impl Host for Guised<'_> {
         self.settings().is_replica
     }
 
+    fn hides_rows(&self, table: TableId, role: Option<RoleId>) -> SqlResult<bool> {
+        let role = role.unwrap_or_else(|| self.role);
+        let shown = self.settings().shows_rows();
+        self.host.schema.catalog.hides_rows(table, role, shown)
+    }
+
+    fn is_one_of(&self, roles: &[RoleId]) -> bool {
+        self.host.schema.catalog.roles().is_one_of(self.role, roles)
+    }
+
     fn allow(&self, needs: &[Need]) -> SqlResult<()> {
         match self.role {
             RoleId::BOOTSTRAP => Ok(()),
@@ -106,6 +116,10 @@ impl Host for Guised<'_> {
         let context = self.host.plan_context(&self.host.schema.catalog);
         let user = Who {
             role: self.role,
+            rows: match settings.shows_rows() {
+                true => RowSecurity::On,
+                false => RowSecurity::Off,
+            },
             ..context.user
         };
         let context = PlanContext {

@@ -9,14 +9,14 @@ use crate::guised::Guised;
 use crate::settings::{Settings, refuse_restricted};
 use crate::spill::SpillRoom;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType};
+use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType, TableId};
 use quintet_direct::Direct;
 use quintet_ir::dynamic::Planned;
 use quintet_ir::schema::SequenceDef;
 use quintet_ir::{Guise, Need, Object, ObjectKind, Privileges, SequenceState, Spill};
 use quintet_rt::{Clock, Rand};
 use quintet_sql::command::{Command, Notice};
-use quintet_sql::{Catalog, PlanContext, Who};
+use quintet_sql::{Catalog, PlanContext, RowSecurity, Who};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -108,6 +108,10 @@ impl SessionHost {
             salt,
             temporary: self.temporary,
             bodies_unchecked: self.settings.get("check_function_bodies") == Some("off"),
+            rows: match self.settings.shows_rows() {
+                true => RowSecurity::On,
+                false => RowSecurity::Off,
+            },
         }
     }
 
@@ -335,6 +339,16 @@ impl quintet_ir::Host for SessionHost {
 
     fn is_replica(&self) -> bool {
         self.settings.is_replica
+    }
+
+    fn hides_rows(&self, table: TableId, role: Option<RoleId>) -> SqlResult<bool> {
+        let role = role.unwrap_or_else(|| self.role());
+        let shown = self.settings.shows_rows();
+        self.schema.catalog.hides_rows(table, role, shown)
+    }
+
+    fn is_one_of(&self, roles: &[RoleId]) -> bool {
+        self.schema.catalog.roles().is_one_of(self.role(), roles)
     }
 
     fn allow(&self, needs: &[Need]) -> SqlResult<()> {

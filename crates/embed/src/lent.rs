@@ -9,7 +9,7 @@ use crate::database::Schema;
 use crate::host::{SessionHost, no_sequence};
 use crate::settings::Settings;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{RoleId, SequenceId, SqlError, SqlResult};
+use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, TableId};
 use quintet_direct::Direct;
 use quintet_ir::{Need, Object, ObjectKind, Privileges, SequenceState};
 use quintet_rt::Clock;
@@ -161,6 +161,16 @@ impl quintet_ir::Host for LentHost {
 
     fn is_replica(&self) -> bool {
         self.facts.settings.is_replica
+    }
+
+    fn hides_rows(&self, table: TableId, role: Option<RoleId>) -> SqlResult<bool> {
+        let role = role.unwrap_or_else(|| self.facts.settings.identity.current());
+        let shown = self.facts.settings.shows_rows();
+        self.facts.schema.catalog.hides_rows(table, role, shown)
+    }
+
+    fn is_one_of(&self, roles: &[RoleId]) -> bool {
+        self.facts.schema.catalog.roles().is_one_of(self.facts.settings.identity.current(), roles)
     }
 
     fn allow(&self, needs: &[Need]) -> SqlResult<()> {

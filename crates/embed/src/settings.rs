@@ -32,6 +32,9 @@ use quintet_sql::{KEPT_SETTINGS, KeptSetting, kept_setting};
 pub(crate) use value::refuse_restricted;
 use value::{MESSAGES, invalid, parse_bool, parse_kilobytes, read_milliseconds};
 
+/// What plans depend on, beside the role: where names are looked for, and whether row security may hide rows.
+pub(crate) const STEER_PLANS: [&str; 2] = ["search_path", "row_security"];
+
 /// Said of settings that are kept for clients (`sql::KEPT_SETTINGS`).
 const STEERS_NOTHING: &str = "Kept for clients that set it; it steers nothing here.";
 
@@ -52,7 +55,7 @@ pub(crate) struct Settings {
     changed: Vec<&'static str>,
     /// Another number after each change, so that who has a copy knows whether it is good still.
     pub changes: u64,
-    /// Another number after each change of the search path; the same again where a routine's own is left.
+    /// Another number after each change of what plans depend on; the same again where a routine's own is left.
     pub path_version: u64,
     /// The greatest of those numbers.
     path_versions: u64,
@@ -135,7 +138,7 @@ impl Settings {
             if let Some(reported) = known.reported {
                 self.changed.push(reported);
             }
-            if name == "search_path" {
+            if STEER_PLANS.contains(&&*name) {
                 self.path_versions += 1;
                 self.path_version = self.path_versions;
             }
@@ -322,7 +325,8 @@ impl Settings {
             .filter_map(|k| k.reported)
             .collect();
         let changes = self.changes + 1;
-        let same_path = self.get("search_path") == saved.get("search_path");
+        let is_same = |name: &&str| self.get(name) == saved.get(name);
+        let same_path = STEER_PLANS.iter().all(is_same);
         let path_versions = self.path_versions + u64::from(!same_path);
         let path_version = match same_path {
             true => self.path_version,
@@ -346,6 +350,11 @@ impl Settings {
     /// Schemas that names are looked for in.
     pub fn path(&self) -> &str {
         self.get("search_path").unwrap_or("public")
+    }
+
+    /// Whether rows are left out that row security hides, where the statement would else be refused.
+    pub fn shows_rows(&self) -> bool {
+        self.get("row_security") != Some("off")
     }
 
     /// Whether the client wants a message of a severity. INFO is what it has asked for.

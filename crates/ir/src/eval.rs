@@ -20,7 +20,7 @@ use crate::subquery::Subquery;
 use quintet_base::limits::STATEMENT_MEMORY_DEFAULT;
 use quintet_base::text_format::{FormatContext, fits_length};
 use quintet_base::value::Array;
-use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType, TableId, Value};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
@@ -67,6 +67,19 @@ pub trait Host {
     /// Whether the session writes what triggers and foreign keys have had their effect on elsewhere.
     fn is_replica(&self) -> bool {
         false
+    }
+    /// Whether row security hides rows of a table from a role, or from the user.
+    ///
+    /// # Errors
+    /// `42501` if it does and `row_security` is off.
+    fn hides_rows(&self, table: TableId, role: Option<RoleId>) -> SqlResult<bool> {
+        let _ = (table, role);
+        Ok(false)
+    }
+    /// Whether the user has the privileges of one of these roles.
+    fn is_one_of(&self, roles: &[RoleId]) -> bool {
+        let _ = roles;
+        true
     }
     /// Whether the time that the statement may take is over.
     fn is_overdue(&self) -> bool {

@@ -6,7 +6,7 @@
 use crate::code::Operation;
 use crate::elements::Sought;
 use crate::expr::Expr;
-use crate::function::Volatility;
+use crate::function::{HIDES_ROWS, Volatility};
 use crate::plan::{Access, KeyRange, Path, Plan, SortKey};
 use crate::routine::{Callee, Into};
 use crate::statement::{ConflictAction, Insert, Statement};
@@ -103,6 +103,15 @@ pub fn leaves_no_trace(expr: &Expr) -> bool {
     inside(expr, &mut look);
     expr.for_each_part(&mut look);
     traceless
+}
+
+/// True if an expression asks whose rows are shown ([`crate::Host::hides_rows`]): what it gives is one session's.
+pub fn asks_whose_rows(expr: &Expr) -> bool {
+    let mut asks = matches!(expr, Expr::Call { function, .. } if function.name == HIDES_ROWS);
+    let mut look = |part: &Expr| asks = asks || asks_whose_rows(part);
+    inside(expr, &mut look);
+    expr.for_each_part(&mut look);
+    asks
 }
 
 /// Shows every expression of a statement; of queries that are expressions what is handed to them, and no more.

@@ -48,6 +48,18 @@ macro_rules! ask_as_whoever_it_is {
             self.host.is_replica()
         }
 
+        fn hides_rows(
+            &self,
+            table: ::quintet_base::TableId,
+            role: Option<::quintet_base::RoleId>,
+        ) -> ::quintet_base::SqlResult<bool> {
+            self.host.hides_rows(table, role)
+        }
+
+        fn is_one_of(&self, roles: &[::quintet_base::RoleId]) -> bool {
+            self.host.is_one_of(roles)
+        }
+
         fn allow(&self, needs: &[$crate::Need]) -> ::quintet_base::SqlResult<()> {
             self.host.allow(needs)
         }

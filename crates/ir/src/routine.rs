@@ -18,6 +18,7 @@ use crate::ahead::Ahead;
 use crate::code::Code;
 use crate::dynamic::{Dynamic, Landmark};
 use crate::expr::Expr;
+use crate::expressions::{asks_whose_rows, each_of_operation};
 use crate::guise::Guise;
 use crate::privilege::Needs;
 use crate::statement::Statement;
@@ -37,6 +38,8 @@ pub struct Program {
     code: OnceLock<Vec<Code>>,
     /// Made at the first call, by who can.
     ahead: OnceLock<Ahead>,
+    /// Made at the first call.
+    whose: OnceLock<bool>,
 }
 
 /// The routine that an expression or a source of rows calls.
@@ -406,7 +409,18 @@ impl Program {
 
     /// Whether only the session can run it: no batch and no line.
     pub fn needs_session(&self) -> bool {
-        self.has_dynamic() || self.has_guises()
+        self.has_dynamic() || self.has_guises() || self.asks_whose_rows()
+    }
+
+    /// Whether it touches a table with row security: which rows it meets depends on who calls it.
+    pub fn asks_whose_rows(&self) -> bool {
+        *self.whose.get_or_init(|| {
+            let mut asks = false;
+            for operation in self.code().iter().flat_map(|code| &code.operations) {
+                each_of_operation(operation, &mut |expr| asks = asks || asks_whose_rows(expr));
+            }
+            asks
+        })
     }
 
     /// A program whose calls begin at the first routine.
@@ -421,6 +435,7 @@ impl Program {
             numbers,
             code: OnceLock::new(),
             ahead: OnceLock::new(),
+            whose: OnceLock::new(),
         }
     }
 

@@ -40,6 +40,7 @@ pub(crate) fn expand(leaves: &[Leaf], conditions: &mut [Expr], mut width: usize)
             width: 1,
             types: vec![ty],
             kind: LeafKind::Inner,
+            security: Vec::new(),
         });
         width += 1;
     }

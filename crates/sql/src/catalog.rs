@@ -13,7 +13,7 @@
 use crate::partition::Divisions;
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, DefaultsRecord, ExtensionRecord, FIRST_ID,
-    ForeignKeyRecord, MatviewRecord, OnCommit, RecordKey, RoleRecord, SchemaRecord, SettingsRecord,
+    ForeignKeyRecord, MatviewRecord, OnCommit, RecordKey, SchemaRecord, SecurityRecord, SettingsRecord,
     TableRecord, TriggerRecord, TypeRecord, ViewRecord,
 };
 use crate::references;
@@ -87,6 +87,7 @@ pub struct Catalog {
     /// In the order in which they fire, by name.
     triggers_of: BTreeMap<TableId, Vec<Arc<TriggerRecord>>>,
     types: BTreeMap<u32, Arc<TypeRecord>>,
+    security: BTreeMap<TableId, Arc<SecurityRecord>>,
     divisions: Divisions,
     roles: Arc<Roles>,
 }
@@ -131,6 +132,7 @@ impl Catalog {
             triggers: BTreeMap::new(),
             triggers_of: BTreeMap::new(),
             types: BTreeMap::new(),
+            security: BTreeMap::new(),
             divisions: Divisions::default(),
             roles: Arc::new(Roles::new()),
         };
@@ -209,6 +211,9 @@ impl Catalog {
                     replace(&mut next.triggers, number, value.as_deref())?;
                     triggers_changed = true;
                 }
+                (RecordKey::Security(id), value) => {
+                    replace(&mut next.security, id, value.as_deref())?;
+                }
                 (RecordKey::Extension(number), value) => {
                     replace(&mut next.extensions, number, value.as_deref())?;
                 }
@@ -219,7 +224,7 @@ impl Catalog {
                     next.divisions.put(key, value.as_deref(), &mut divided)?;
                 }
                 (RecordKey::Role(id), value) => {
-                    let record = value.as_deref().map(records::read::<RoleRecord>);
+                    let record = value.as_deref().map(records::read_role);
                     let roles = roles.get_or_insert_with(|| Roles::clone(&self.roles));
                     roles.put(id, record.transpose()?);
                 }
@@ -530,6 +535,16 @@ impl Catalog {
     /// All types and domains that users made, oldest first.
     pub(crate) fn user_types(&self) -> impl Iterator<Item = &Arc<TypeRecord>> {
         self.types.values()
+    }
+
+    /// Row security of a table, if anything was said of it.
+    pub(crate) fn security(&self, table: TableId) -> Option<&Arc<SecurityRecord>> {
+        self.security.get(&table)
+    }
+
+    /// Row security of all tables that have any.
+    pub(crate) fn securities(&self) -> impl Iterator<Item = &Arc<SecurityRecord>> {
+        self.security.values()
     }
 
     /// A trigger by its number.

@@ -84,6 +84,11 @@ fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> Sql
     let table = row_target(planner, relation)?;
     planner.need_table(table.relation(), Privileges::INSERT);
     refuse_change(planner.context, table.id)?;
+    if planner.is_secured(&table)? {
+        let message = "COPY FROM not supported with row-level security";
+        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+            .hint("Use INSERT statements instead."));
+    }
     let mut columns = listed_columns(planner, &table, &statement.attlist)?;
     let is_generated = |column: &usize| table.columns[*column].generated.is_some();
     match statement.attlist.is_empty() {
@@ -268,7 +273,8 @@ fn table_rows(planner: &Planner, statement: &CopyStmt) -> SqlResult<(Plan, Vec<O
     if statement.attlist.is_empty() {
         columns.retain(|column| table.columns[*column].generated.is_none());
     }
-    let from = From::of_table(&table, &relation.relname, true);
+    let mut from = From::of_table(&table, &relation.relname, true);
+    from.secure(planner, &table, false)?;
     let mut joined = join(&from.leaves, from.conditions, None, None)?;
     let outputs = columns.iter().map(|&number| {
         let column = &table.columns[number];

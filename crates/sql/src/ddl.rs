@@ -9,7 +9,7 @@
 //! | here | DROP, TRUNCATE |
 //! | `ddl/rename` | RENAME |
 //! | `ddl/schema`, `ddl/extension` | schemas; extensions |
-//! | `ddl/trigger`, `ddl/matview` | triggers; materialized views |
+//! | `ddl/trigger`, `ddl/matview`, `ddl/policy` | triggers; materialized views; policies |
 //! | `ddl/view` | views |
 //! | `ddl/user_type`, `ddl/attribute`, `ddl/domain`, `ddl/drop_type` | types and domains |
 //! | `ddl/owned` | REASSIGN OWNED, DROP OWNED |
@@ -48,6 +48,7 @@ mod sequence;
 mod table;
 mod table_as;
 mod temporary;
+mod policy;
 mod trigger;
 mod user_type;
 mod view;
@@ -67,6 +68,7 @@ pub(crate) use generated::refuse_actions;
 pub(crate) use index::column_names as index_column_names;
 pub(crate) use matview::{refuse_change, refuse_unpopulated};
 pub(crate) use partition::check_keys;
+pub(crate) use policy::release_routine;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, Node, ObjectType, TruncateStmt};
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, TableId};
@@ -90,6 +92,8 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         NodeEnum::TruncateStmt(statement) => truncate(planner, statement)?,
         NodeEnum::CreateSchemaStmt(statement) => schema::create(planner, statement)?,
         NodeEnum::RefreshMatViewStmt(statement) => matview::refresh(planner, statement)?,
+        NodeEnum::CreatePolicyStmt(statement) => policy::create(planner, statement)?,
+        NodeEnum::AlterPolicyStmt(statement) => policy::alter(planner, statement)?,
         NodeEnum::CreateTrigStmt(statement) => trigger::create(planner, statement)?,
         NodeEnum::CreateExtensionStmt(statement) => extension::create(planner, statement)?,
         NodeEnum::ViewStmt(statement) => view::create(planner, statement)?,
@@ -192,6 +196,7 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
         ObjectType::ObjectSchema => return schema::drop(planner, statement, cascade),
         ObjectType::ObjectExtension => return extension::drop(planner, statement),
         ObjectType::ObjectTrigger => return trigger::drop(planner, statement),
+        ObjectType::ObjectPolicy => return policy::drop(planner, statement),
         _ => return Err(SqlError::unsupported("DROP of this kind of object")),
     };
     let mut dropped = Vec::new();

@@ -9,9 +9,10 @@ use crate::insert::bind_returning;
 use crate::names::required;
 use crate::output;
 use crate::planner::Planner;
+use crate::row_security;
 use crate::subquery::Subqueries;
 use crate::updatable::Target;
-use crate::update::plan_target_rows;
+use crate::update::{plan_target_rows, target_conditions};
 use crate::with;
 use pg_query::NodeEnum;
 use pg_query::protobuf::DeleteStmt;
@@ -32,9 +33,11 @@ pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResul
     from.add_items(planner, &statement.using_clause)?;
     let subqueries = Subqueries::new(from.width);
     let where_clause = statement.where_clause.as_deref();
-    let (mut source, frame) = plan_target_rows(planner, &from, &subqueries, where_clause)?;
+    let conditions = target_conditions(planner, &from, &subqueries, where_clause)?;
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
+    let checks = of.secure(planner, &mut from, row_security::Command::Delete)?;
+    let (mut source, frame) = plan_target_rows(&from, &subqueries, conditions)?;
     let returning = frame.exprs(returning);
     let table = of.table;
     frame.leave_out(&mut source, table.frame_width(), returning.iter().flatten());
@@ -44,9 +47,6 @@ pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResul
         source,
         returning,
     };
-    planner.run(
-        Statement::Delete(delete),
-        output::publish(outputs),
-        "DELETE",
-    )
+    let statement = planner.secured(Statement::Delete(delete), checks)?;
+    planner.run(statement, output::publish(outputs), "DELETE")
 }

@@ -12,7 +12,7 @@ use crate::planner::Planner;
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, DefaultsRecord, ExtensionRecord,
     ForeignKeyRecord, MatviewRecord, RecordKey, RoleRecord, RoutineRecord, SchemaRecord,
-    SequenceRecord, SettingsRecord, TableRecord, TriggerRecord, TypeRecord, ViewRecord,
+    SecurityRecord, SequenceRecord, SettingsRecord, TableRecord, TriggerRecord, TypeRecord, ViewRecord,
 };
 use crate::role::{Access, EVERYWHERE, Whose};
 use crate::stored;
@@ -277,6 +277,44 @@ impl<'p, 'a> Draft<'p, 'a> {
             .push(records::remove(RecordKey::Trigger(number)));
     }
 
+    /// Row security of a table, as this change has it so far.
+    pub fn security(&self, table: TableId) -> SqlResult<SecurityRecord> {
+        let key = RecordKey::Security(table).encode();
+        let last = self.changes.iter().rev().find(|change| change.key == key);
+        if let Some(value) = last.and_then(|change| change.value.as_deref()) {
+            return records::read(value);
+        }
+        let known = match last {
+            Some(_) => None,
+            None => self.planner.catalog().security(table),
+        };
+        Ok(known.map_or_else(
+            || SecurityRecord::none(table),
+            |known| SecurityRecord::clone(known),
+        ))
+    }
+
+    /// Writes a table's row security. Whoever has begun to change rows by a plan that knows another one is fenced off.
+    pub fn put_security(&mut self, record: &SecurityRecord) -> SqlResult<()> {
+        let key = RecordKey::Security(record.table);
+        let is_none = !record.enabled && !record.forced && record.policies.is_empty();
+        self.changes.push(match is_none {
+            true => records::remove(key),
+            false => records::write(key, record)?,
+        });
+        if let Some(table) = self.planner.catalog().table_by_id(record.table) {
+            self.work(Work::Fence(spaces_of(table)));
+        }
+        Ok(())
+    }
+
+    /// Removes a policy.
+    pub fn drop_policy(&mut self, table: TableId, name: &str) -> SqlResult<()> {
+        let mut record = self.security(table)?;
+        record.policies.retain(|policy| policy.name != name);
+        self.put_security(&record)
+    }
+
     /// Writes the record of a new extension.
     pub fn put_extension(&mut self, record: &ExtensionRecord) -> SqlResult<()> {
         let key = RecordKey::Extension(self.id());
@@ -311,8 +349,7 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Writes a role's record.
     pub fn put_role(&mut self, record: &RoleRecord) -> SqlResult<()> {
-        self.changes
-            .push(records::write(RecordKey::Role(record.id), record)?);
+        self.changes.push(records::write_role(record)?);
         Ok(())
     }
 
@@ -572,6 +609,10 @@ impl<'p, 'a> Draft<'p, 'a> {
         }
         if self.planner.catalog().matview(table.id).is_some() {
             let key = RecordKey::Matview(table.id);
+            self.changes.push(records::remove(key));
+        }
+        if self.planner.catalog().security(table.id).is_some() {
+            let key = RecordKey::Security(table.id);
             self.changes.push(records::remove(key));
         }
         let keys: Vec<ConstraintId> = (self.planner.catalog().foreign_keys_of(table.id))

@@ -16,14 +16,15 @@
 use crate::catalog::Catalog;
 use crate::partition::{bound_text, key_text};
 use crate::records::{
-    CheckOption, CheckRecord, ColumnRecord, CommentRecord, ForeignKeyRecord, TableRecord,
-    TriggerRecord, TypeKind, TypeRecord, ViewColumnRecord, ViewRecord,
+    CheckOption, CheckRecord, ColumnRecord, CommentRecord, ForeignKeyRecord, SecurityRecord,
+    TableRecord, TriggerRecord, TypeKind, TypeRecord, ViewColumnRecord, ViewRecord,
 };
+use crate::system::policies::command_word;
 use crate::system::{self, triggers::definition_of};
 use crate::temporary::is_temporary;
 use quintet_base::objects::name_marked;
 use quintet_base::types::{format_declared, format_type};
-use quintet_base::{SqlError, SqlResult, SqlType};
+use quintet_base::{RoleId, SqlError, SqlResult, SqlType};
 use quintet_ir::partition::Part;
 use quintet_ir::schema::{SequenceDef, TableDef, TableRef};
 use std::sync::Arc;
@@ -244,6 +245,11 @@ impl Catalog {
                 add("after", run(), text);
             }
         }
+        for security in self.securities() {
+            for text in self.security_texts(security)? {
+                add("after", run(), text);
+            }
+        }
         for (number, comments) in self.all_comments() {
             for comment in &comments.entries {
                 let object = self.commented(number, comment);
@@ -254,6 +260,60 @@ impl Catalog {
             }
         }
         Ok(lines)
+    }
+
+    /// What makes the policies of a table, and has them concern somebody.
+    fn security_texts(&self, security: &SecurityRecord) -> SqlResult<Vec<String>> {
+        let table = self.known(security.table)?;
+        if is_temporary(&table.schema) {
+            return Ok(Vec::new());
+        }
+        let name = qualified(&table.schema, &table.name);
+        let mut texts = Vec::new();
+        for policy in &security.policies {
+            let roles = policy.roles.iter().map(|role| match *role {
+                RoleId::PUBLIC => "PUBLIC".to_string(),
+                role => quoted(&self.roles().name(role)),
+            });
+            let roles: Vec<String> = roles.collect();
+            let (kind, own) = (command_word(policy), quoted(&policy.name));
+            let permissive = if policy.permissive {
+                "PERMISSIVE"
+            } else {
+                "RESTRICTIVE"
+            };
+            let roles = roles.join(", ");
+            let text = format!("CREATE POLICY {own} ON {name} AS {permissive} FOR {kind} TO {roles}");
+            // Each condition with the path that it was made with.
+            let using = policy.using.as_ref();
+            let using = using.map(|it| (&it.path, format!("USING ({})", it.text)));
+            let check = policy.check.as_ref();
+            let check = check.map(|it| (&it.path, format!("WITH CHECK ({})", it.text)));
+            match (using, check) {
+                (Some((path, using)), Some((other, check))) if path == other => {
+                    let text = format!("{text} {using} {check}");
+                    texts.push(on_path(Some(path.clone()), text));
+                }
+                (Some((path, using)), check) => {
+                    texts.push(on_path(Some(path.clone()), format!("{text} {using}")));
+                    texts.extend(check.map(|(path, check)| {
+                        let text = format!("ALTER POLICY {own} ON {name} {check}");
+                        on_path(Some(path.clone()), text)
+                    }));
+                }
+                (None, Some((path, check))) => {
+                    texts.push(on_path(Some(path.clone()), format!("{text} {check}")));
+                }
+                (None, None) => texts.push(text),
+            }
+        }
+        if security.enabled {
+            texts.push(format!("ALTER TABLE {name} ENABLE ROW LEVEL SECURITY"));
+        }
+        if security.forced {
+            texts.push(format!("ALTER TABLE {name} FORCE ROW LEVEL SECURITY"));
+        }
+        Ok(texts)
     }
 
     /// What makes a trigger, and switches it off if it is.
@@ -337,6 +397,16 @@ impl Catalog {
             let mut schemas = self.own_schemas();
             let schema = schemas.find(|(schema, _)| *schema == number)?;
             return Some(format!("SCHEMA {}", quoted(schema.1)));
+        }
+        if comment.class == system::PG_POLICY {
+            let found = self.securities().find_map(|security| {
+                let mut policies = security.policies.iter();
+                let policy = policies.find(|policy| policy.id == number)?;
+                Some((self.record(security.table)?, policy))
+            });
+            let (table, policy) = found?;
+            let table = qualified(&table.schema, &table.name);
+            return Some(format!("POLICY {} ON {table}", quoted(&policy.name)));
         }
         if comment.class == system::PG_TRIGGER {
             let trigger = self.trigger(number)?;

@@ -15,10 +15,11 @@ use crate::coerce;
 use crate::expr::{Binder, and};
 use crate::function_source::bind_function;
 use crate::join_clause::bind_join;
-use crate::locking::locked_below;
+use crate::locking::{is_locked, locked_below};
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::rewrite::{is_volatile, move_columns, same};
+use crate::row_security;
 use crate::scope::{Output, Scope, ScopeColumn, ScopeTable, TableOid};
 use crate::select::plan_query;
 use crate::system;
@@ -67,6 +68,8 @@ pub(crate) struct Leaf {
     pub width: usize,
     pub types: Vec<SqlType>,
     pub kind: LeafKind,
+    /// What its rows fulfil before anything else is asked of them that could tell what it was asked: policies of a table.
+    pub security: Vec<Expr>,
 }
 
 /// A FROM clause.
@@ -147,6 +150,24 @@ impl From {
         }
     }
 
+    /// Of the table that was added last only rows that policies show are met.
+    ///
+    /// # Errors
+    /// What the policies say.
+    pub fn secure(&mut self, planner: &Planner, table: &TableRef, locked: bool) -> SqlResult<()> {
+        let mut conditions = Vec::new();
+        if locked {
+            conditions = planner.met(table, row_security::Command::Update)?;
+        }
+        conditions.extend(planner.met(table, row_security::Command::Select)?);
+        if let Some(leaf) = self.leaves.last_mut() {
+            for condition in row_security::moved(conditions, leaf.offset) {
+                split(condition, &mut leaf.security);
+            }
+        }
+        Ok(())
+    }
+
     /// Adds a leaf; where its columns begin.
     pub fn add_leaf(&mut self, name: &str, source: Source, types: Vec<SqlType>) -> usize {
         let (offset, width) = (self.width, types.len());
@@ -157,6 +178,7 @@ impl From {
             width,
             types,
             kind: LeafKind::Inner,
+            security: Vec::new(),
         });
         self.width += width;
         offset
@@ -406,6 +428,7 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
         refuse_only(planner, relation, &table)?;
         planner.need_table(table.relation(), Privileges::SELECT);
         from.add_table(&table, name, own_name);
+        from.secure(planner, &table, is_locked(planner, name))?;
     }
     rename_columns(planner, &mut from, relation.alias.as_ref())?;
     Ok(from)

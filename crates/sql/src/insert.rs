@@ -96,11 +96,9 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
         returning,
     };
     refuse_own_reads(&insert)?;
-    planner.run(
-        Statement::Insert(insert),
-        output::publish(outputs),
-        "INSERT",
-    )
+    let checks = into.added(planner, &insert)?;
+    let statement = planner.secured(Statement::Insert(insert), checks)?;
+    planner.run(statement, output::publish(outputs), "INSERT")
 }
 
 /// With ON CONFLICT DO UPDATE what is changed and returned depends on what is in the way, row by row: a query over the table would
@@ -410,6 +408,7 @@ fn on_conflict(
     let arbiter = match clause.infer.as_deref() {
         Some(infer) => {
             into.need(planner, Privileges::SELECT);
+            planner.note_target_read(into.relation());
             Some(arbiter(planner, into, infer)?)
         }
         None => {

@@ -16,6 +16,8 @@
 //! A leaf that an equality connects with what is there comes before one that nothing does. A condition is applied as
 //! soon as all that it names is there; one with a query in it after the others.
 //!
+//! Policies of a table are asked before conditions that could tell what they were asked about (`security`).
+//!
 //! A condition on nothing but one subselect or view is asked inside it, as far down as it can go (`push`).
 //!
 //! In a subquery that something is handed to, a leaf without a key is kept by what equals something that is
@@ -40,6 +42,7 @@ mod lookup;
 mod needed;
 mod order;
 mod push;
+mod security;
 
 pub(crate) use needed::mark_needed;
 
@@ -281,7 +284,8 @@ impl State<'_> {
         usable: &dyn Fn(usize) -> bool,
     ) -> Choice {
         // All conditions: those that name something not usable give no key anyway.
-        let conditions: Vec<&Expr> = self.pool.iter().flatten().collect();
+        let conditions = self.pool.iter().flatten();
+        let conditions: Vec<&Expr> = conditions.chain(&leaf.security).collect();
         access::choose(table, leaf.offset, &conditions, usable, order)
     }
 
@@ -315,7 +319,8 @@ impl State<'_> {
                 (plan, false)
             }
             (None, Source::Table(table)) => {
-                let borrowed: Vec<&Expr> = conditions.iter().collect();
+                let borrowed: Vec<&Expr> = conditions.iter().chain(&leaf.security).collect();
+                let known = conditions.len();
                 let choice = access::choose(
                     table,
                     leaf.offset,
@@ -332,6 +337,7 @@ impl State<'_> {
                     self.sorted |= choice.sorted;
                 }
                 let single = choice.single;
+                let taken = choice.taken;
                 let path = self.moved_path(choice.path);
                 let own = leaf.offset..leaf.offset + leaf.width;
                 self.put(leaf, offset);
@@ -343,16 +349,18 @@ impl State<'_> {
                 let (filters, rest): (Vec<Expr>, Vec<Expr>) =
                     conditions.into_iter().partition(mine);
                 conditions = rest;
-                let filter = (!filters.is_empty()).then(|| self.moved(&and(filters)));
-                let scan = Plan::Scan(Access {
+                let scan = Access {
                     table: table.clone(),
                     path,
-                    filter,
+                    filter: None,
                     reverse: choice.reverse,
                     offset,
                     needed: None,
-                });
-                (scan, single)
+                };
+                let security = security::left(leaf, known, &taken);
+                let security = security.iter().map(|expr| self.moved(expr)).collect();
+                let filters = filters.iter().map(|expr| self.moved(expr)).collect();
+                (security::asked(scan, security, filters), single)
             }
             (None, Source::Plan(plan) | Source::Keys(plan)) => {
                 self.put(leaf, offset);

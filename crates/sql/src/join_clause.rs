@@ -130,6 +130,7 @@ pub(crate) fn bind_join(
                 width: left.width - start,
                 types,
                 kind: LeafKind::Inner,
+                security: Vec::new(),
             });
         }
         _ => return Err(SqlError::unsupported("this kind of join")),
@@ -180,6 +181,7 @@ fn group(side: &mut From) {
         types: leaves.iter().flat_map(|leaf| leaf.types.clone()).collect(),
         source: Source::Group(leaves, conditions),
         kind: LeafKind::Inner,
+        security: Vec::new(),
     });
 }
 
@@ -269,6 +271,7 @@ fn moved_leaf(
             LeafKind::Inner => LeafKind::Inner,
             LeafKind::Left(on) => LeafKind::Left(all(on)?),
         },
+        security: all(&leaf.security)?,
         ..leaf.clone()
     })
 }

@@ -35,6 +35,7 @@
 //! | `view`, `updatable` | views, where they are used; where rows are changed through them |
 //! | `ddl`, `draft` | schema changes |
 //! | `role` | roles, owners and privileges |
+//! | `row_security` | which rows of a table a statement meets, and may leave behind |
 //! | `plpgsql` | bodies of stored procedures, as a tree |
 //! | `routine`, `variables` | procedures and functions: created, called, lowered to steps |
 //! | `utility`, `advisory`, `sleep`, `set_config`, `feed` | statements for the session, and of the database itself |
@@ -87,6 +88,7 @@ mod references;
 mod rewrite;
 pub mod role;
 mod routine;
+mod row_security;
 mod row_value;
 mod scope;
 mod script;
@@ -126,6 +128,7 @@ pub use kept_settings::{KEPT_SETTINGS, KeptSetting, kept_setting};
 pub use kind::Kind;
 pub use normalize::{Normalized, normalize};
 pub use parse::{Parsed, parse};
+pub use row_security::RowSecurity;
 pub use planner::{DynamicColumns, NOTHING_DYNAMIC, PlanContext, Who, plan, plan_sized};
 pub use secrets::without_passwords;
 pub use sizes::Sizes;

@@ -53,6 +53,12 @@ fn refuse(message: String) -> SqlError {
     SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
 }
 
+/// Whether the query at hand locks the rows of a table that stands in FROM under a name.
+pub(crate) fn is_locked(planner: &Planner, name: &str) -> bool {
+    let around = planner.locking.borrow();
+    clauses(&around).any(|clause| concerns(clause, name))
+}
+
 /// A query that stands in FROM under a name, with what the query around it says of its locks.
 ///
 /// # Errors

@@ -11,6 +11,7 @@ use crate::ddl::refuse_unpopulated;
 use crate::parse::{self, Parsed};
 use crate::rewrite::same;
 use crate::routine::{Calls, StoredRoutine, hold, plan_explain};
+use crate::row_security::{PartOf, RowChecks, RowSecurity};
 use crate::scope::{Scope, ScopeColumn};
 use crate::sizes::Sizes;
 use crate::temporary::{is_temporary, schema_of};
@@ -61,6 +62,8 @@ pub struct Who {
     pub temporary: u32,
     /// `check_function_bodies` is off: what a routine does is looked at when it is called.
     pub bodies_unchecked: bool,
+    /// Whose rows the plan is to meet.
+    pub rows: RowSecurity,
 }
 
 impl Who {
@@ -71,6 +74,7 @@ impl Who {
         salt: [0; 16],
         temporary: 0,
         bodies_unchecked: false,
+        rows: RowSecurity::Asked,
     };
 }
 
@@ -117,6 +121,16 @@ pub(crate) struct Planner<'a> {
     depth: Cell<usize>,
     /// Where each place of the frame at hand was first named, for errors that come up later.
     named_at: RefCell<BTreeMap<usize, i32>>,
+    /// Whose policies and privileges count instead of the user's: the owner's of the view whose query this is.
+    pub acts_as: Cell<Option<RoleId>>,
+    /// Tables whose policies are being planned, outermost first.
+    pub guarded: RefCell<Vec<TableId>>,
+    /// Changed tables of which a column is named.
+    read_targets: RefCell<BTreeSet<TableId>>,
+    /// What rows must fulfil that the statement writes, where it fires triggers.
+    pub row_checks: RefCell<RowChecks>,
+    /// What the statement is a part of.
+    pub part_of: Cell<PartOf>,
 }
 
 /// What a search path names, in its order.
@@ -213,6 +227,11 @@ impl<'a> Planner<'a> {
             inlines: Cell::new(true),
             depth: Cell::new(0),
             named_at: RefCell::new(BTreeMap::new()),
+            acts_as: Cell::new(None),
+            guarded: RefCell::default(),
+            read_targets: RefCell::default(),
+            row_checks: RefCell::default(),
+            part_of: Cell::default(),
         }
     }
 
@@ -490,7 +509,23 @@ impl<'a> Planner<'a> {
             && self.targets.borrow().contains(&table)
         {
             self.need_table(table, Privileges::SELECT);
+            self.read_targets.borrow_mut().insert(table);
         }
+    }
+
+    /// Whether the statement reads what it changes.
+    pub fn reads_target(&self, target: TableId) -> bool {
+        self.read_targets.borrow().contains(&target)
+    }
+
+    /// What the statement changes is read.
+    pub fn note_target_read(&self, target: TableId) {
+        self.read_targets.borrow_mut().insert(target);
+    }
+
+    /// What something within the statement needs.
+    pub fn need_all(&self, needs: Vec<Need>) {
+        self.needs.borrow_mut().extend(needs);
     }
 
     /// A view is read: what its query needs, its owner must have.
@@ -542,6 +577,13 @@ impl<'a> Planner<'a> {
     /// What the statement needs.
     pub fn take_needs(&self) -> Vec<Need> {
         self.needs.take()
+    }
+
+    pub fn warn(&self, message: SqlError) {
+        self.notices.borrow_mut().push(Notice {
+            severity: "WARNING",
+            message,
+        });
     }
 
     pub fn warning(&self, state: SqlState, message: String) {

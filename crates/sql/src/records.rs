@@ -6,9 +6,9 @@
 //!
 //! | key | | record |
 //! |---|---|---|
-//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 16 type, 32 role, 33 owner and privileges of an object, 34 and 35 what a role's sessions begin with, everywhere and in the database, 36 default privileges | |
+//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 11 row security of a table, 16 type, 32 role, 33 owner and privileges of an object, 34 and 35 what a role's sessions begin with, everywhere and in the database, 36 default privileges | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 6 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 2 (1 lacks what is behind the struct: `check`), of routines 2 (1 lacks `altered`) |
+//! | | | byte 0: version: 1, of tables 6 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 2 (1 lacks what is behind the struct: `check`), of routines 2 (1 lacks `altered`), of roles 2 (1 lacks `bypass`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -26,7 +26,7 @@ use quintet_ir::{Elements, Object, ObjectKind};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Version of every record written now, but those of tables, sequences, views and routines.
+/// Version of every record written now, but those of tables, sequences, views, routines and roles.
 const VERSION: u8 = 1;
 /// Version of a sequence's record: since it has a `cache`.
 const SEQUENCE_VERSION: u8 = 3;
@@ -46,6 +46,8 @@ const HIDDEN_VERSION: u8 = 3;
 const MORE_VERSION: u8 = 2;
 /// Of routines' records.
 const ROUTINE_VERSION: u8 = 2;
+/// Version of a role's record: since it has `bypass`.
+const ROLE_VERSION: u8 = 2;
 
 /// The first number given out, as in PostgreSQL: smaller OIDs belong to the system.
 pub(crate) const FIRST_ID: u32 = 16_384;
@@ -300,6 +302,84 @@ impl TriggerRecord {
     }
 }
 
+/// Row security of a table; none is kept of one that has neither policies nor a flag.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SecurityRecord {
+    pub table: TableId,
+    /// ENABLE ROW LEVEL SECURITY.
+    pub enabled: bool,
+    /// FORCE ROW LEVEL SECURITY.
+    pub forced: bool,
+    /// By their names.
+    pub policies: Vec<PolicyRecord>,
+}
+
+impl SecurityRecord {
+    /// Of a table without any.
+    pub fn none(table: TableId) -> SecurityRecord {
+        SecurityRecord {
+            table,
+            enabled: false,
+            forced: false,
+            policies: Vec::new(),
+        }
+    }
+
+    /// The policy with this name.
+    pub fn policy(&self, name: &str) -> Option<&PolicyRecord> {
+        self.policies.iter().find(|policy| policy.name == name)
+    }
+}
+
+/// A policy. What it uses is what keeps others from going.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PolicyRecord {
+    pub id: u32,
+    pub name: String,
+    /// As PostgreSQL's catalogue has it: `r`, `a`, `w`, `d`, `*`.
+    pub command: char,
+    pub permissive: bool,
+    /// Whom it is for; [`RoleId::PUBLIC`]: everybody.
+    pub roles: Vec<RoleId>,
+    /// USING.
+    pub using: Option<PolicyText>,
+    /// WITH CHECK.
+    pub check: Option<PolicyText>,
+}
+
+/// A condition of a policy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PolicyText {
+    /// The search path it was made with: bare names in it mean what they meant then.
+    pub path: String,
+    /// SQL text.
+    pub text: String,
+    /// Tables and views it names, its own among them, with the places of their columns that it names.
+    pub uses: Vec<(TableId, Vec<usize>)>,
+    pub routines: Vec<RoutineId>,
+}
+
+impl PolicyRecord {
+    /// Its conditions.
+    pub fn texts(&self) -> impl Iterator<Item = &PolicyText> {
+        self.using.iter().chain(&self.check)
+    }
+
+    /// The same, to be changed.
+    pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut PolicyText> {
+        self.using.iter_mut().chain(&mut self.check)
+    }
+
+    /// Whether a condition names a relation; `column`: this one of its columns.
+    pub fn uses(&self, relation: TableId, column: Option<usize>) -> bool {
+        self.texts().any(|text| {
+            text.uses.iter().any(|(used, columns)| {
+                *used == relation && column.is_none_or(|column| columns.contains(&column))
+            })
+        })
+    }
+}
+
 /// A view. What it uses is what keeps others from going; see `ddl::view`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ViewRecord {
@@ -449,6 +529,8 @@ pub(crate) struct RoleRecord {
     pub valid_until: Option<i64>,
     /// The roles that it is a member of.
     pub groups: Vec<GroupRecord>,
+    /// BYPASSRLS. Records of version 1 end before it.
+    pub bypass: bool,
 }
 
 /// ALTER ROLE and DATABASE … SET.
@@ -522,6 +604,7 @@ impl RoleRecord {
             verifier: None,
             valid_until: None,
             groups: Vec::new(),
+            bypass: false,
         }
     }
 }
@@ -541,6 +624,8 @@ pub(crate) enum RecordKey {
     Trigger(u32),
     /// Of the table with this number.
     Matview(TableId),
+    /// Of the table with this number.
+    Security(TableId),
     Type(u32),
     /// How this table is divided.
     Partitioning(TableId),
@@ -566,6 +651,7 @@ impl RecordKey {
             RecordKey::Extension(number) => (8, number),
             RecordKey::Trigger(number) => (9, number),
             RecordKey::Matview(id) => (10, id.0),
+            RecordKey::Security(id) => (11, id.0),
             RecordKey::Type(number) => (16, number),
             RecordKey::Partitioning(id) => (20, id.0),
             RecordKey::Partition(id) => (21, id.0),
@@ -595,6 +681,7 @@ impl RecordKey {
             | RecordKey::Extension(_)
             | RecordKey::Trigger(_)
             | RecordKey::Matview(_)
+            | RecordKey::Security(_)
             | RecordKey::Partitioning(_)
             | RecordKey::Role(_)
             | RecordKey::Access(_)
@@ -624,6 +711,7 @@ impl RecordKey {
             (8, _) => Ok(RecordKey::Extension(number)),
             (9, _) => Ok(RecordKey::Trigger(number)),
             (10, _) => Ok(RecordKey::Matview(TableId(number))),
+            (11, _) => Ok(RecordKey::Security(TableId(number))),
             (16, _) => Ok(RecordKey::Type(number)),
             (20, _) => Ok(RecordKey::Partitioning(TableId(number))),
             (21, _) => Ok(RecordKey::Partition(TableId(number))),
@@ -675,6 +763,11 @@ pub(crate) fn write_routine(record: &RoutineRecord) -> SqlResult<CatalogChange> 
     write_as(ROUTINE_VERSION, RecordKey::Routine(record.id), record)
 }
 
+/// A role's record as a change that writes it.
+pub(crate) fn write_role(record: &RoleRecord) -> SqlResult<CatalogChange> {
+    write_as(ROLE_VERSION, RecordKey::Role(record.id), record)
+}
+
 fn write_as<T: Serialize>(version: u8, key: RecordKey, record: &T) -> SqlResult<CatalogChange> {
     let value = postcard::to_extend(record, vec![version]).map_err(SqlError::internal)?;
     Ok(CatalogChange {
@@ -710,6 +803,20 @@ pub(crate) fn read_routine(value: &[u8]) -> SqlResult<RoutineRecord> {
         [ROUTINE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
         [VERSION, body @ ..] => {
             let added = postcard::to_allocvec(&Vec::<String>::new()).map_err(SqlError::internal)?;
+            let whole = [body, &added].concat();
+            postcard::from_bytes(&whole).map_err(unreadable)
+        }
+        other => read(other),
+    }
+}
+
+/// Reads a role's record of any version.
+pub(crate) fn read_role(value: &[u8]) -> SqlResult<RoleRecord> {
+    let unreadable = |_| damaged("unreadable body");
+    match value {
+        [ROLE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [VERSION, body @ ..] => {
+            let added = postcard::to_allocvec(&false).map_err(SqlError::internal)?;
             let whole = [body, &added].concat();
             postcard::from_bytes(&whole).map_err(unreadable)
         }

@@ -139,6 +139,7 @@ impl Roles {
                 create_role: true,
                 create_db: true,
                 login: true,
+                bypass: true,
                 ..plain(RoleId::BOOTSTRAP, BOOTSTRAP_NAME)
             })
         });
@@ -214,6 +215,17 @@ impl Roles {
         role == of
             || self.is_superuser(role)
             || (self.inherited.get(&role)).is_some_and(|list| list.contains(&of))
+    }
+
+    /// Whether a role has the privileges of one of these; everybody has those of all.
+    pub fn is_one_of(&self, role: RoleId, of: &[RoleId]) -> bool {
+        let has = |one: &RoleId| *one == RoleId::PUBLIC || self.has_privileges_of(role, *one);
+        of.iter().any(has)
+    }
+
+    /// BYPASSRLS, which superusers need not have.
+    pub(crate) fn bypasses_policies(&self, role: RoleId) -> bool {
+        self.is_superuser(role) || self.get(role).is_some_and(|role| role.bypass)
     }
 
     /// The roles whose privileges a role has, itself first.

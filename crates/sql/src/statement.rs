@@ -116,7 +116,6 @@ fn unsupported(node: &NodeEnum) -> SqlError {
         NodeEnum::AlterSystemStmt(_) => "ALTER SYSTEM",
         NodeEnum::CreateRangeStmt(_) => "CREATE TYPE … AS RANGE",
         NodeEnum::CreateTableSpaceStmt(_) => "CREATE TABLESPACE",
-        NodeEnum::CreatePolicyStmt(_) => "CREATE POLICY",
         NodeEnum::CreatePublicationStmt(_) => "CREATE PUBLICATION",
         NodeEnum::CreateStatsStmt(_) => "CREATE STATISTICS",
         NodeEnum::DefineStmt(_) => "CREATE of this kind of object",

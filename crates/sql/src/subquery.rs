@@ -66,6 +66,7 @@ impl Subqueries {
             width: types.len(),
             types,
             kind: LeafKind::Inner,
+            security: Vec::new(),
         });
         offset
     }

@@ -16,6 +16,7 @@
 //! | `system/sequences` | pg_sequence; what is selected from a sequence |
 //! | `system/dependencies` | pg_depend, pg_rewrite |
 //! | `system/triggers` | pg_trigger, and definitions of triggers |
+//! | `system/policies` | pg_policy, pg_policies |
 //! | `system/comments` | pg_description |
 //! | `system/fixed` | pg_namespace, pg_type, pg_am, pg_database, pg_roles, pg_collation, pg_settings |
 //! | `system/roles` | pg_roles, pg_user, pg_authid, pg_auth_members; owners and access lists, information_schema.table_privileges |
@@ -51,6 +52,7 @@ mod layout;
 mod live;
 mod operator_classes;
 mod partitions;
+pub(crate) mod policies;
 pub(crate) mod print;
 mod pseudo_types;
 mod roles;
@@ -95,6 +97,8 @@ pub(crate) const PG_CLASS: u32 = 1259;
 /// See [`PG_CLASS`].
 pub(crate) const PG_PROC: u32 = 1255;
 pub(crate) const PG_TRIGGER: u32 = 2620;
+/// See [`PG_CLASS`].
+pub(crate) const PG_POLICY: u32 = 3256;
 /// See [`PG_CLASS`].
 pub(crate) const PG_CONSTRAINT: u32 = 2606;
 /// See [`PG_CLASS`].
@@ -151,6 +155,7 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
             views::PG,
             partitions::RELATIONS,
             triggers::RELATIONS,
+            policies::RELATIONS,
         ],
         _ => &[
             views::INFORMATION,
@@ -326,6 +331,10 @@ pub(crate) fn is_there(catalog: &Catalog, class: u32, number: u32, column: i32) 
         PG_TYPE => catalog.user_type(number).is_some(),
         PG_PROC => catalog.routine(RoutineId(number)).is_some(),
         PG_TRIGGER => catalog.trigger(number).is_some(),
+        PG_POLICY => {
+            let policies = catalog.securities().flat_map(|security| &security.policies);
+            policies.into_iter().any(|policy| policy.id == number)
+        }
         _ => schemas(catalog).iter().any(|(schema, _)| *schema == number),
     }
 }

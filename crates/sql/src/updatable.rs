@@ -24,6 +24,7 @@ use crate::names;
 use crate::planner::Planner;
 use crate::records::{CheckOption, ViewRecord};
 use crate::rewrite::move_columns;
+use crate::row_security::{Check, Command, PartOf, RowChecks, Words};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::system::is_system_table;
 use crate::variables::Variables;
@@ -32,6 +33,7 @@ use pg_query::protobuf::RangeVar;
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::expr::Truth;
 use quintet_ir::schema::{CheckDef, CheckKind, TableDef, TableRef};
+use quintet_ir::statement::{ConflictAction, Insert};
 use quintet_ir::{Expr, Privileges};
 use simple::{
     AGGREGATES, NOT_SINGLE, Simple, WINDOWS, below_names, below_number, place_of, refusal, simple,
@@ -142,6 +144,8 @@ impl Target {
         inside.as_deep_as(planner);
         inside.number_behind(planner);
         inside.calls.allow();
+        inside.acts_as.set(Some(planner.owner_of(view.id)));
+        inside.guarded.replace(planner.guarded.borrow().clone());
         let cascaded = cascaded || view.check == CheckOption::Cascaded;
         let below = match find_named(&inside, &simple.below)? {
             Some(Relation::View(id)) => match planner.catalog().view(id) {
@@ -210,6 +214,88 @@ impl Target {
             from.conditions.extend(seen.conditions.iter().cloned());
         }
         from
+    }
+
+    /// Whose policies count for the table: the owner's of the view that it is seen through, next to it.
+    fn as_owner<T>(&self, planner: &Planner, act: impl FnOnce() -> SqlResult<T>) -> SqlResult<T> {
+        let owner = self.seen.iter().find_map(|seen| seen.owners.first());
+        let before = planner.acts_as.get();
+        if let Some((owner, _)) = owner {
+            planner.acts_as.set(Some(*owner));
+        }
+        let done = act();
+        planner.acts_as.set(before);
+        done
+    }
+
+    /// Has an UPDATE or DELETE, whose expressions have been bound, meet those rows only that policies show; what the
+    /// others must fulfil. `from` begins with the table.
+    ///
+    /// # Errors
+    /// What the policies say.
+    pub fn secure(
+        &self,
+        planner: &Planner,
+        from: &mut From,
+        command: Command,
+    ) -> SqlResult<RowChecks> {
+        let reads = planner.reads_target(self.relation());
+        let table = &self.table;
+        self.as_owner(planner, || {
+            let mut checks = RowChecks::default();
+            let mut conditions = Vec::new();
+            match planner.part_of.get() {
+                PartOf::Nothing | PartOf::Steps => conditions = planner.met(table, command)?,
+                PartOf::Merge => checks.before = planner.checks(table, command, true, Words::Target)?,
+            }
+            if reads {
+                conditions.extend(planner.met(table, Command::Select)?);
+            }
+            if let Some(leaf) = from.leaves.first_mut() {
+                for condition in conditions {
+                    crate::from::split(condition, &mut leaf.security);
+                }
+            }
+            if command == Command::Update {
+                checks.after = planner.checks(table, command, false, Words::New)?;
+                if reads {
+                    let read = planner.checks(table, Command::Select, true, Words::New)?;
+                    checks.after.extend(read);
+                }
+            }
+            Ok(checks)
+        })
+    }
+
+    /// What the rows of an INSERT must fulfil, whose expressions have been bound.
+    ///
+    /// # Errors
+    /// What the policies say.
+    pub fn added(&self, planner: &Planner, insert: &Insert) -> SqlResult<RowChecks> {
+        let returns = insert.returning.is_some();
+        let reads = planner.reads_target(self.relation()) || self.is_view() && returns;
+        let table = &self.table;
+        let updates = insert.conflict.as_ref().is_some_and(|conflict| {
+            matches!(conflict.action, ConflictAction::Update { .. })
+        });
+        self.as_owner(planner, || {
+            let both = |command, using, words| -> SqlResult<Vec<Check>> {
+                let mut all = planner.checks(table, command, using, words)?;
+                if reads {
+                    all.extend(planner.checks(table, Command::Select, true, words)?);
+                }
+                Ok(all)
+            };
+            let mut checks = RowChecks {
+                added: both(Command::Insert, false, Words::New)?,
+                ..RowChecks::default()
+            };
+            if updates {
+                checks.in_the_way = both(Command::Update, true, Words::InTheWay)?;
+                checks.after = both(Command::Update, false, Words::New)?;
+            }
+            Ok(checks)
+        })
     }
 
     /// Its columns over a frame of the table that begins at `offset`.

@@ -13,6 +13,7 @@ use crate::join::{join, mark_needed};
 use crate::names::{self, inner, required};
 use crate::output;
 use crate::planner::Planner;
+use crate::row_security;
 use crate::scope::Scope;
 use crate::subquery::Subqueries;
 use crate::updatable::{Target, assigned_twice};
@@ -47,13 +48,15 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
         &statement.target_list,
     )?;
     let where_clause = statement.where_clause.as_deref();
-    let (mut source, frame) = plan_target_rows(planner, &from, &subqueries, where_clause)?;
+    let conditions = target_conditions(planner, &from, &subqueries, where_clause)?;
+    let (returning, outputs) =
+        bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
+    let checks = of.secure(planner, &mut from, row_security::Command::Update)?;
+    let (mut source, frame) = plan_target_rows(&from, &subqueries, conditions)?;
     let assignments: Vec<(usize, Expr)> = assignments
         .iter()
         .map(|(column, expr)| (*column, frame.expr(expr)))
         .collect();
-    let (returning, outputs) =
-        bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
     let returning = frame.exprs(returning);
     let values = assignments.iter().map(|(_, value)| value);
     let looked_at = values.chain(returning.iter().flatten());
@@ -65,11 +68,8 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
         assignments,
         returning,
     };
-    planner.run(
-        Statement::Update(update),
-        output::publish(outputs),
-        "UPDATE",
-    )
+    let statement = planner.secured(Statement::Update(update), checks)?;
+    planner.run(statement, output::publish(outputs), "UPDATE")
 }
 
 /// Where the places of a logical frame are in the frame of the rows to change.
@@ -114,13 +114,13 @@ impl Frame {
     }
 }
 
-/// The rows that an UPDATE or DELETE works on: the target's frame first.
-pub(crate) fn plan_target_rows(
+/// What the rows fulfil that an UPDATE or DELETE works on.
+pub(crate) fn target_conditions(
     planner: &Planner,
     from: &From,
     subqueries: &Subqueries,
     where_clause: Option<&Node>,
-) -> SqlResult<(Plan, Frame)> {
+) -> SqlResult<Vec<Expr>> {
     let mut conditions = from.conditions.clone();
     if let Some(node) = where_clause {
         let binder = Binder {
@@ -129,6 +129,15 @@ pub(crate) fn plan_target_rows(
         };
         subqueries.conjuncts(&binder, node, &mut conditions)?;
     }
+    Ok(conditions)
+}
+
+/// The rows that an UPDATE or DELETE works on: the target's frame first.
+pub(crate) fn plan_target_rows(
+    from: &From,
+    subqueries: &Subqueries,
+    conditions: Vec<Expr>,
+) -> SqlResult<(Plan, Frame)> {
     let mut leaves = from.leaves.clone();
     leaves.extend(subqueries.take_leaves());
     let joined = join(&leaves, conditions, None, None)?;

@@ -98,6 +98,8 @@ pub(crate) fn bind_view(
     };
     inside.as_deep_as(planner);
     inside.number_behind(planner);
+    inside.acts_as.set(Some(planner.owner_of(view.id)));
+    inside.guarded.replace(planner.guarded.borrow().clone());
     let planned = planner.deeper(|| plan_query(&inside, select, None));
     planner.number_behind(&inside);
     // A place in the view's text says nothing to who uses it.

@@ -4,7 +4,7 @@
 //! told of neither; what else was set meanwhile stays.  Does not: look at who may put on what; who made the routine was
 //! looked at.
 
-use super::Settings;
+use super::{STEER_PLANS, Settings};
 use quintet_base::{RoleId, SqlResult};
 use quintet_ir::Guise;
 
@@ -53,7 +53,7 @@ impl Settings {
         for (name, before) in under.values.into_iter().rev() {
             // It was its value before, or its default.
             let _ = self.set(&name, before.as_deref());
-            if name == "search_path" {
+            if STEER_PLANS.contains(&&*name) {
                 self.path_version = under.path_version;
             }
         }

@@ -250,7 +250,7 @@ pub(super) const KNOWN: &[Known] = &[
         "on",
         Kind::Bool,
         None,
-        "Kept for clients that set it; there are no policies.",
+        "Whether rows are left out that policies hide; off: statements that would leave some out are refused.",
     ),
     known(
         "search_path",

@@ -153,6 +153,8 @@ asked! {
     "pg_relation_is_publishable"(RegClass) Bool;
     "pg_relation_is_updatable"(RegClass, Bool) Int4;
     "pg_column_is_updatable"(RegClass, Int2, Bool) Bool;
+    "row_security_active"(Oid) Bool;
+    "row_security_active"(Text) Bool;
     "pg_get_partkeydef"(Oid) Text;
     "pg_get_partition_constraintdef"(Oid) Text;
     "pg_partition_root"(RegClass) RegClass;

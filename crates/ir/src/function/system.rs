@@ -6,10 +6,12 @@
 use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
 use quintet_base::SqlType::{
-    Bool, Float8, Int4, Int8, Name, NameArray, Oid, RegClass, Text, Uuid, Void,
+    Bool, Float8, Int4, Int8, Name, NameArray, Oid, OidArray, RegClass, Text, Uuid, Void,
 };
 use quintet_base::value::Array;
-use quintet_base::{RoleId, SequenceId, SqlResult, SqlState, SqlType, TypeMod, Value, types};
+use quintet_base::{
+    RoleId, SequenceId, SqlResult, SqlState, SqlType, TableId, TypeMod, Value, types,
+};
 
 /// What clients are told that they talk to: PostgreSQL's version first, since drivers parse it.
 const VERSION: &str = concat!("PostgreSQL 15.0 (Quintet ", env!("CARGO_PKG_VERSION"), ")");
@@ -19,6 +21,15 @@ const ENCODING_UTF8: i64 = 6;
 
 /// The name of the function that says whether the session is a replica's ([`Host::is_replica`]).
 pub const IS_REPLICA: &str = "is_replica()";
+
+/// The name of the function that says whether row security hides rows of a table from a role ([`Host::hides_rows`]); 0: from the user.
+pub const HIDES_ROWS: &str = "hides_rows()";
+
+/// The name of the function that says whether the user has the privileges of one of some roles ([`Host::is_one_of`]).
+pub const IS_ONE_OF: &str = "is_one_of()";
+
+/// The name of the function that refuses a row that a policy does not let through, with this message.
+pub const REFUSE_ROW: &str = "refuse_row()";
 
 fn random(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     /// A double holds 53 bits exactly.
@@ -177,6 +188,28 @@ fn replica(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(host.is_replica()))
 }
 
+fn hides_rows(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let number = |value: &Value| u32::try_from(int(value)).unwrap_or(0);
+    let role = Some(RoleId(number(args[1]))).filter(|role| *role != RoleId::PUBLIC);
+    let hides = host.hides_rows(TableId(number(args[0])), role)?;
+    Ok(Value::Bool(hides))
+}
+
+fn is_one_of(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let Value::Array(array) = args[0] else {
+        return Ok(Value::Bool(false));
+    };
+    let roles = array.values.iter();
+    let roles: Vec<RoleId> = roles
+        .map(|role| RoleId(u32::try_from(int(role)).unwrap_or(0)))
+        .collect();
+    Ok(Value::Bool(host.is_one_of(&roles)))
+}
+
+fn refuse_row(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    fail(SqlState::INSUFFICIENT_PRIVILEGE, str(args[0]))
+}
+
 fn no(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(false))
 }
@@ -242,6 +275,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
         .volatile()
         .lenient(),
     new(IS_REPLICA, &[], Bool, replica).stable(),
+    new(HIDES_ROWS, &[Oid, Oid], Bool, hides_rows).stable(),
+    new(IS_ONE_OF, &[OidArray], Bool, is_one_of).stable(),
+    new(REFUSE_ROW, &[Text], Bool, refuse_row).volatile(),
     new("pg_backend_pid", &[], Int4, process_id).stable(),
     new("lastval", &[], Int8, last_value).volatile(),
     new("nextval", &[RegClass], Int8, next_value).volatile(),

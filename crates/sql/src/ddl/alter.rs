@@ -25,7 +25,7 @@ mod finish;
 mod identity;
 
 use super::constraint::Constraints;
-use super::{attribute, partition, record_of, trigger};
+use super::{attribute, partition, policy, record_of, trigger};
 use crate::command::Planned;
 use crate::draft::Draft;
 use crate::from::target_table;
@@ -270,6 +270,7 @@ impl<'d, 'p, 'a> Change<'d, 'p, 'a> {
             AtDropIdentity => self.drop_identity(command),
             AtValidateConstraint => self.validate_constraint(command),
             AtAlterConstraint => self.alter_constraint(command),
+            other if policy::switch(self.draft, &self.table, other)? => Ok(()),
             other if trigger::switch(self.draft, &self.table, other, &command.name)? => Ok(()),
             other => Err(SqlError::unsupported(format!(
                 "ALTER TABLE … {}",
@@ -292,9 +293,6 @@ fn describe(kind: AlterTableType) -> &'static str {
         AtAddInherit | AtDropInherit => "INHERIT",
         AtAttachPartition | AtDetachPartition | AtDetachPartitionFinalize => {
             "ATTACH or DETACH PARTITION"
-        }
-        AtEnableRowSecurity | AtDisableRowSecurity | AtForceRowSecurity | AtNoForceRowSecurity => {
-            "ROW LEVEL SECURITY"
         }
         _ => "this",
     }

@@ -169,6 +169,27 @@ fn subject(planner: &Planner, kind: ObjectType, object: &Node) -> SqlResult<Opti
                 )),
             }
         }
+        ObjectType::ObjectPolicy => {
+            let (name, table) = match name.as_slice() {
+                [table @ .., name] => (*name, table),
+                [] => ("", &[][..]),
+            };
+            let shown = table.last().copied().unwrap_or_default();
+            let found = match relation(planner, table)? {
+                Relation::Table(table) => {
+                    planner.must_own_table(table)?;
+                    planner.catalog().security(table)
+                }
+                _ => None,
+            };
+            match found.and_then(|security| security.policy(name)) {
+                Some(policy) => whole(system::PG_POLICY, policy.id),
+                None => Err(SqlError::new(
+                    SqlState::UNDEFINED_OBJECT,
+                    format!("policy \"{name}\" for table \"{shown}\" does not exist"),
+                )),
+            }
+        }
         ObjectType::ObjectSchema => {
             let name = name.last().copied().unwrap_or_default();
             let schemas = system::schemas(planner.catalog());

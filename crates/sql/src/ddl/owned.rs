@@ -3,6 +3,7 @@
 //! Relies on: `role` for owners and lists of privileges, `schema` for dropping many objects at once.  Promises: after both a role
 //! can be dropped; who asks must have the privileges of the roles.  Does not: touch what belongs to the bootstrap superuser.
 
+use super::policy;
 use super::schema::{Contents, contents, drop_all, own};
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -88,6 +89,7 @@ pub(super) fn drop(planner: &Planner, statement: &DropOwnedStmt) -> SqlResult<Pl
         }
     }
     drop_all(&mut draft, &owned, "what is owned", cascade)?;
+    policy::forget_roles(&mut draft, &of)?;
     for number in own_schemas {
         match number {
             PUBLIC => draft.drop_public()?,

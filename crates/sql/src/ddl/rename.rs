@@ -19,7 +19,7 @@ use crate::names::{inner, required};
 use crate::parse;
 use crate::planner::Planner;
 use crate::records::{
-    ForeignKeyRecord, MatviewRecord, RoutineRecord, SequenceRecord, TableRecord, TriggerRecord,
+    ForeignKeyRecord, MatviewRecord, PolicyRecord, RoutineRecord, SequenceRecord, TableRecord, TriggerRecord,
 };
 use crate::rewrite::same;
 use crate::routine;
@@ -58,6 +58,7 @@ pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Pla
         ObjectType::ObjectAttribute => super::attribute::rename(planner, statement),
         ObjectType::ObjectTabconstraint => constraint(planner, relation, statement),
         ObjectType::ObjectTrigger => super::trigger::rename(planner, statement),
+        ObjectType::ObjectPolicy => super::policy::rename(planner, statement),
         ObjectType::ObjectMatview => whole(planner, relation, statement, "ALTER MATERIALIZED VIEW"),
         ObjectType::ObjectTable => whole(planner, relation, statement, "ALTER TABLE"),
         ObjectType::ObjectIndex => whole(planner, relation, statement, "ALTER INDEX"),
@@ -105,6 +106,7 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
     record.revision += 1;
     let mut draft = Draft::new(planner);
     draft.put_table(&record)?;
+    super::policy::rename_column(&mut draft, &table, number, new)?;
     for trigger in planner.catalog().triggers_of(table.id) {
         if let Some(text) = &trigger.condition
             && condition_names(trigger, old)
@@ -168,6 +170,12 @@ fn routine(
     if let Some(view) = catalog.all_views().find(|view| has_word(&view.text, old)) {
         return Err(named_in(what, old, &format!("view \"{}\"", view.name)));
     }
+    for security in catalog.securities() {
+        let named = |policy: &&PolicyRecord| policy.texts().any(|it| has_word(&it.text, old));
+        if let Some(policy) = security.policies.iter().find(named) {
+            return Err(named_in(what, old, &format!("policy \"{}\"", policy.name)));
+        }
+    }
     for other in catalog.user_types() {
         let texts = other.domain().map(|domain| {
             let checks = domain.checks.iter().map(|check| check.text.as_str());
@@ -206,7 +214,7 @@ fn named_in(what: &str, old: &str, place: &str) -> SqlError {
 }
 
 /// Whether a text may name something, in any case of its letters.
-fn has_word(text: &str, word: &str) -> bool {
+pub(super) fn has_word(text: &str, word: &str) -> bool {
     let (text, word) = (text.to_lowercase(), word.to_lowercase());
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     text.match_indices(&word).any(|(at, found)| {
@@ -429,6 +437,7 @@ fn whole(
             for text in texts_of_columns(&mut record) {
                 *text = hidden::with_table(text, &table.name, &new);
             }
+            super::policy::rename_table(&mut draft, table, &new)?;
             record.name = new;
         }
     }

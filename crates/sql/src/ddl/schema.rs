@@ -4,7 +4,7 @@
 //! goes with CASCADE only.  Does not: elements in CREATE SCHEMA, or RENAME, or drop the system's schemas
 //! (0A000).
 
-use super::{drop_table, drop_type, release_function, release_sequence, view};
+use super::{drop_table, drop_type, release_function, release_routine, release_sequence, view};
 use crate::catalog::{Catalog, Relation};
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -209,6 +209,7 @@ pub(super) fn drop_all(
     let together: Vec<TableId> = all.tables.iter().chain(&all.views).copied().collect();
     for id in &all.routines {
         release_function(draft, *id, what, cascade)?;
+        release_routine(draft, *id, what, cascade)?;
         draft.drop_routine(*id);
     }
     for id in &all.tables {

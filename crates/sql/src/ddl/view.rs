@@ -4,7 +4,7 @@
 //! column of it cannot change its type, before the view has gone; with CASCADE the view goes along.
 //! Does not: options but `check_option`, recursive views (0A000).
 
-use super::creation_schema;
+use super::{creation_schema, policy};
 use crate::catalog::{Catalog, Relation};
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -265,10 +265,9 @@ pub(super) fn release(
     cascade: bool,
     together: &[TableId],
 ) -> SqlResult<()> {
-    let mut found = Vec::new();
-    let mut details = Vec::new();
-    collect(draft, what, id, column, together, &mut found, &mut details);
-    if found.is_empty() {
+    let mut needing = Needing::default();
+    collect(draft, what, id, column, together, &mut needing);
+    if needing.details.is_empty() {
         return Ok(());
     }
     if !cascade {
@@ -276,19 +275,38 @@ pub(super) fn release(
             SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
             format!("cannot drop {what} because other objects depend on it"),
         )
-        .detail(details.join("\n"))
+        .detail(needing.details.join("\n"))
         .hint("Use DROP ... CASCADE to drop the dependent objects too."));
     }
     let catalog = draft.planner.catalog();
-    let names = found.iter().map(|(id, name)| described(catalog, *id, name));
-    draft.planner.notice_cascade(&names.collect::<Vec<_>>());
-    for (id, _) in found {
+    draft.planner.notice_cascade(&needing.names);
+    for id in needing.views {
         match catalog.table_by_id(id) {
             Some(matview) => draft.drop_table(matview),
             None => draft.drop_view(id),
         }
     }
+    for (table, name) in needing.policies {
+        draft.drop_policy(table, &name)?;
+    }
     Ok(())
+}
+
+/// Views and policies that need what goes.
+#[derive(Default)]
+struct Needing {
+    views: Vec<TableId>,
+    policies: Vec<policy::Needing>,
+    /// What they are called, in the order in which they were found.
+    names: Vec<String>,
+    details: Vec<String>,
+}
+
+impl Needing {
+    fn note(&mut self, name: &str, what: &str) {
+        self.names.push(name.to_string());
+        self.details.push(format!("{name} depends on {what}"));
+    }
 }
 
 /// A view, materialized or not, as messages name it.
@@ -305,18 +323,24 @@ fn collect(
     id: TableId,
     column: Option<usize>,
     together: &[TableId],
-    found: &mut Vec<(TableId, String)>,
-    details: &mut Vec<String>,
+    needing: &mut Needing,
 ) {
-    for view in draft.planner.catalog().views_using(id, column) {
-        let known = found.iter().any(|(other, _)| *other == view.id);
+    let catalog = draft.planner.catalog();
+    for policy in policy::naming(draft, id, column) {
+        if !needing.policies.contains(&policy) && !together.contains(&policy.0) {
+            needing.note(&policy::described(catalog, &policy), what);
+            needing.policies.push(policy);
+        }
+    }
+    for view in catalog.views_using(id, column) {
+        let known = needing.views.contains(&view.id);
         if known || together.contains(&view.id) || draft.has_dropped_view(view.id) {
             continue;
         }
-        found.push((view.id, view.name.clone()));
-        let own = described(draft.planner.catalog(), view.id, &view.name);
-        details.push(format!("{own} depends on {what}"));
-        collect(draft, &own, view.id, None, together, found, details);
+        let own = described(catalog, view.id, &view.name);
+        needing.views.push(view.id);
+        needing.note(&own, what);
+        collect(draft, &own, view.id, None, together, needing);
     }
 }
 

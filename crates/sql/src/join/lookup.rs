@@ -4,9 +4,8 @@
 //! that an equality connects with what is there or is handed over, is not read again for each row around
 //! the subquery; nor is a plan that needs nothing from there.  Does not: keep a leaf that a key leads to.
 
-use super::{State, columns_of};
+use super::{State, columns_of, security};
 use crate::access;
-use crate::expr::and;
 use crate::from::{Leaf, LeafKind, Source};
 use crate::rewrite::{is_volatile, move_columns};
 use quintet_ir::expressions::uses_outer;
@@ -75,7 +74,7 @@ impl State<'_> {
         let is_pair = |condition: &Expr| self.pair(leaf, condition).is_some();
         match &leaf.source {
             Source::Table(table) => {
-                let borrowed: Vec<&Expr> = conditions.iter().collect();
+                let borrowed: Vec<&Expr> = conditions.iter().chain(&leaf.security).collect();
                 let usable = |place: usize| self.is_placed(place);
                 let choice = access::choose(table, leaf.offset, &borrowed, &usable, None);
                 if choice.rank.has_equality() || !conditions.iter().any(is_pair) {
@@ -123,19 +122,23 @@ impl State<'_> {
 fn table_alone(table: &TableRef, leaf: &Leaf, conditions: Vec<Expr>) -> Plan {
     let moved = |condition: &Expr| move_columns(condition, &|place| place - leaf.offset);
     let conditions: Vec<Expr> = conditions.iter().map(moved).collect();
-    let borrowed: Vec<&Expr> = conditions.iter().collect();
+    let security: Vec<Expr> = leaf.security.iter().map(moved).collect();
+    let known = conditions.len();
+    let borrowed: Vec<&Expr> = conditions.iter().chain(&security).collect();
     let choice = access::choose(table, 0, &borrowed, &|_| false, None);
     let conditions = conditions.into_iter().enumerate();
     let left: Vec<Expr> = conditions
         .filter(|(number, _)| !choice.taken.contains(number))
         .map(|(_, condition)| condition)
         .collect();
-    Plan::Scan(Access {
+    let security = security::left(leaf, known, &choice.taken);
+    let scan = Access {
         table: TableRef::clone(table),
         path: choice.path,
-        filter: (!left.is_empty()).then(|| and(left)),
+        filter: None,
         reverse: choice.reverse,
         offset: 0,
         needed: None,
-    })
+    };
+    security::asked(scan, security.iter().map(moved).collect(), left)
 }

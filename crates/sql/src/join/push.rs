@@ -179,7 +179,7 @@ fn ask(access: &mut Access, condition: Expr) {
 }
 
 /// True if evaluating the condition gives a value for every row.
-fn never_fails(condition: &Expr) -> bool {
+pub(super) fn never_fails(condition: &Expr) -> bool {
     let is_leaf =
         |expr: &Expr| matches!(expr, Expr::Column(..) | Expr::Const(..) | Expr::Param(..));
     match condition {

@@ -31,6 +31,8 @@ pub(crate) fn create(planner: &Planner, statement: &CreateRoleStmt) -> SqlResult
     let user = planner.context.user.role;
     if options.superuser == Some(true) {
         planner.must_be_superuser("must be superuser to create superusers")?;
+    } else if options.bypass == Some(true) {
+        planner.must_be_superuser("must be superuser to create bypassrls users")?;
     } else if !may_create(roles, user) {
         return Err(denied("permission denied to create role"));
     }
@@ -75,6 +77,8 @@ pub(crate) fn alter(planner: &Planner, statement: &AlterRoleStmt) -> SqlResult<P
         planner.must_be_superuser(
             "must be superuser to alter superuser roles or change superuser attribute",
         )?;
+    } else if options.bypass.is_some() {
+        planner.must_be_superuser("must be superuser to change bypassrls attribute")?;
     } else if !may_create(roles, user)
         && (options.is_more_than_password() || options.password.is_none() || id != user)
     {
@@ -108,6 +112,7 @@ fn set(record: &mut RoleRecord, options: &Options) {
         (&mut record.create_role, options.create_role),
         (&mut record.create_db, options.create_db),
         (&mut record.login, options.login),
+        (&mut record.bypass, options.bypass),
     ];
     for (flag, said) in flags {
         *flag = said.unwrap_or(*flag);
@@ -243,6 +248,14 @@ fn refuse_needed(planner: &Planner, id: RoleId) -> SqlResult<()> {
         } else if named.next().is_some() {
             lines.extend(what().map(|what| format!("privileges for {what}")));
         }
+    }
+    for security in catalog.securities() {
+        let named = security.policies.iter();
+        let named = named.filter(|policy| policy.roles.contains(&id));
+        let table = catalog.table_by_id(security.table);
+        let table = table.map_or("", |table| &table.name);
+        let shown = named.map(|policy| format!("target of policy {} on table {table}", policy.name));
+        lines.extend(shown);
     }
     for record in catalog.roles().all_defaults() {
         let list = record.list();

@@ -19,6 +19,7 @@ pub(super) struct Options<'n> {
     pub create_role: Option<bool>,
     pub create_db: Option<bool>,
     pub login: Option<bool>,
+    pub bypass: Option<bool>,
     pub connection_limit: Option<i32>,
     /// A verifier, or none any more.
     pub password: Option<Option<String>>,
@@ -73,9 +74,9 @@ impl<'n> Options<'n> {
             "createrole" => put(&mut self.create_role),
             "createdb" => put(&mut self.create_db),
             "canlogin" => put(&mut self.login),
-            "isreplication" | "bypassrls" if !flag() => Ok(()),
+            "bypassrls" => put(&mut self.bypass),
+            "isreplication" if !flag() => Ok(()),
             "isreplication" => Err(planner.unsupported("REPLICATION of a role", option.location)),
-            "bypassrls" => Err(planner.unsupported("BYPASSRLS", option.location)),
             "connectionlimit" => {
                 let limit = option.arg.as_deref().and_then(names::integer).unwrap_or(-1);
                 if limit < -1 {
@@ -130,6 +131,7 @@ impl<'n> Options<'n> {
             || self.create_role.is_some()
             || self.create_db.is_some()
             || self.login.is_some()
+            || self.bypass.is_some()
             || self.connection_limit.is_some()
             || self.valid_until.is_some()
             || self.members.is_some()

@@ -10,7 +10,7 @@ use super::signature::{Parameter, ROW, Resolved, Signature, describe, resolve};
 use super::single_types;
 use crate::catalog::Catalog;
 use crate::command::Planned;
-use crate::ddl::release_function;
+use crate::ddl::{release_function, release_routine};
 use crate::draft::Draft;
 use crate::names::{self, inner, required};
 use crate::planner::{NOTHING_DYNAMIC, Planner};
@@ -250,6 +250,7 @@ pub(crate) fn plan_drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Pl
                     Err(_) => format!("function {}", stored.record.name),
                 };
                 release_function(&mut draft, id, &what, cascade)?;
+                release_routine(&mut draft, id, &what, cascade)?;
                 draft.drop_routine(id);
             }
             Err(error) if statement.missing_ok && is_missing(&error) => {

@@ -15,6 +15,7 @@ use crate::names::{inner, required};
 use crate::output;
 use crate::parse;
 use crate::planner::{PlanContext, Planner};
+use crate::row_security::{PartOf, RowChecks};
 use crate::scope::Scope;
 use crate::sets::sets_in_from;
 use crate::statement::plan_statement;
@@ -41,12 +42,16 @@ pub(crate) struct Embedding<'c, 'l> {
     pub needs: Vec<Need>,
     /// It is neither STABLE nor IMMUTABLE.
     pub may_write: bool,
+    /// What is planned is a part of.
+    pub part_of: PartOf,
 }
 
 /// A statement with its result's columns.
 pub(crate) struct Planned {
     pub statement: Statement,
     pub columns: Vec<OutputColumn>,
+    /// What policies ask of its rows, if it fires triggers; else the statement asks.
+    pub checks: RowChecks,
 }
 
 impl<'c, 'l> Embedding<'c, 'l> {
@@ -65,6 +70,7 @@ impl<'c, 'l> Embedding<'c, 'l> {
             line: 0,
             needs: Vec::new(),
             may_write,
+            part_of: PartOf::Nothing,
         }
     }
 }
@@ -311,10 +317,12 @@ impl Embedding<'_, '_> {
     /// The same without triggers.
     pub(super) fn plan_alone(&mut self, source: &str, node: &NodeEnum) -> SqlResult<Planned> {
         let planner = Planner::inside(self.context, source, &self.variables);
+        planner.part_of.set(self.part_of);
         refuse_schema_change(node)?;
         let planned = plan_statement(&planner, node)?;
         planner.calls.link(self.linker);
         let (needs, types) = (planner.take_needs(), planner.decided());
+        let checks = planner.take_row_checks();
         self.keep_needs(needs);
         // Of a client's parameters the first use decides the type.
         for (slot, ty) in self.variables.slots.iter_mut().zip(types) {
@@ -329,6 +337,7 @@ impl Embedding<'_, '_> {
                     Ok(Planned {
                         statement: statement.clone(),
                         columns: planned.columns,
+                        checks,
                     })
                 }
                 Body::Call { .. } => Err(SqlError::unsupported("a call in this place")),
@@ -379,6 +388,7 @@ impl Embedding<'_, '_> {
                 rows: vec![row],
             }),
             columns,
+            checks: RowChecks::default(),
         }))
     }
 

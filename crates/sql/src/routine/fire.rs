@@ -24,6 +24,7 @@ use super::embed::{Embedding, Planned};
 use super::hold::hold_if_calls;
 use crate::names::{inner, required};
 use crate::records::TriggerRecord;
+use crate::row_security::RowChecks;
 use quintet_base::value::Array;
 use quintet_base::{SqlResult, SqlType, TypeMod, Value};
 use quintet_ir::function;
@@ -72,6 +73,8 @@ struct Firing {
 struct Behind {
     /// The slot (bigint) with the number of rows changed.
     count: usize,
+    /// What policies ask of the rows.
+    checks: RowChecks,
     /// What RETURNING gave, with the columns.
     returned: Option<Kept>,
     /// Rows for AFTER … ROW: of an INSERT, of an UPDATE or a DELETE.
@@ -230,7 +233,11 @@ impl Embedding<'_, '_> {
     }
 
     fn fire_all(&mut self, firing: &Firing, planned: Planned) -> SqlResult<Planned> {
-        let Planned { statement, columns } = planned;
+        let Planned {
+            statement,
+            columns,
+            checks,
+        } = planned;
         let (event, also) = match &statement {
             Statement::Insert(insert) => {
                 let updates = insert.conflict.as_ref().is_some_and(|conflict| {
@@ -252,6 +259,7 @@ impl Embedding<'_, '_> {
         });
         let mut behind = Behind {
             count,
+            checks,
             returned: None,
             added: None,
             changed: None,
@@ -307,7 +315,9 @@ impl Embedding<'_, '_> {
     /// AFTER … FOR EACH ROW, for rows that were kept.
     fn fire_kept(&mut self, firing: &Firing, event: Event, kept: &Kept) -> SqlResult<()> {
         let rows = kept.rows()?;
-        let Planned { statement, columns } = self.plan_alone("", required(inner(&rows))?)?;
+        let Planned {
+            statement, columns, ..
+        } = self.plan_alone("", required(inner(&rows))?)?;
         let slots: Vec<usize> = columns
             .iter()
             .map(|column| self.variables.hidden(column.ty))

@@ -20,6 +20,7 @@ use crate::catalog::Relation;
 use crate::from::{find_named, target_table};
 use crate::names::{inner, required};
 use crate::planner::Planner;
+use crate::row_security::PartOf;
 use crate::tree::{node, string};
 use pg_query::protobuf::{
     AConst, AExpr, AExprKind, AStar, Alias, BoolExpr, BoolExprType, CaseExpr, CaseWhen, CmdType,
@@ -86,7 +87,9 @@ impl Embedding<'_, '_> {
                 .detail("The name is used both as MERGE target table and data source."));
         }
         let query = about.pairs(&clauses, from, &alias);
-        let Planned { statement, columns } = self.plan(source, &query)?;
+        let Planned {
+            statement, columns, ..
+        } = self.plan(source, &query)?;
 
         let count = self.variables.hidden(SqlType::Int8);
         let bigint = |value| Expr::Const(Value::Int8(value), SqlType::Int8);
@@ -161,7 +164,10 @@ impl Embedding<'_, '_> {
 
     /// A change, and how many rows it changed.
     fn counted(&mut self, source: &str, change: &NodeEnum, count: usize) -> SqlResult<()> {
-        let Planned { statement, .. } = self.plan(source, change)?;
+        let around = std::mem::replace(&mut self.part_of, PartOf::Merge);
+        let planned = self.plan(source, change);
+        self.part_of = around;
+        let statement = planned?.statement;
         let into = Into::default();
         self.add(Action::Run { statement, into });
         let changed = self.variables.hidden(SqlType::Int8);

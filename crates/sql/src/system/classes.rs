@@ -126,6 +126,8 @@ fn class(planner: &Planner, class: &Class) -> Vec<Value> {
 const CLASS_TYPE: usize = 3;
 /// That of `reloptions`.
 const CLASS_OPTIONS: usize = 29;
+/// Those of `relrowsecurity` and `relforcerowsecurity`.
+const CLASS_SECURITY: [usize; 2] = [22, 23];
 /// That of `relispartition`.
 const CLASS_IS_PARTITION: usize = 26;
 
@@ -173,7 +175,7 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
             None => all_indexes(table),
             Some(_) => Vec::new(),
         };
-        rows.push(class(
+        let mut row = class(
             planner,
             &Class {
                 oid: table.relation().0,
@@ -195,7 +197,13 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 divided: divided && parts > 0,
                 bound: bound.as_deref(),
             },
-        ));
+        );
+        if let Some(security) = planner.catalog().security(table.relation()) {
+            let [enabled, forced] = CLASS_SECURITY;
+            row[enabled] = flag(security.enabled);
+            row[forced] = flag(security.forced);
+        }
+        rows.push(row);
         for (number, name, columns, ..) in indexes {
             let shape = shape_of(planner.catalog(), table, number, columns);
             rows.push(class(

@@ -467,6 +467,15 @@ impl<'c> Known<'c> {
                     values: before.chain(named).collect(),
                 }))
             }
+            "row_security_active" => {
+                let table = match arguments[0] {
+                    Value::Text(name) => self.relation_number(name)?,
+                    _ => number(0),
+                };
+                let role = self.context.user.role;
+                let catalog = self.context.catalog;
+                Value::Bool(catalog.hides_rows(TableId(table), role, true)?)
+            }
             "pg_my_temp_schema" => {
                 let planner = self.planner();
                 let mut schemas = self.context.catalog.own_schemas();

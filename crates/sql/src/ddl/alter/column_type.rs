@@ -7,7 +7,7 @@
 use super::Change;
 use crate::ddl::constraint::scope_of;
 use crate::ddl::table::{collation, default_text};
-use crate::ddl::{generated, hidden, partition, view};
+use crate::ddl::{generated, hidden, partition, policy, view};
 use crate::expr::Binder;
 use crate::names::{self, inner, required};
 use crate::parse::parse_expression;
@@ -57,6 +57,7 @@ impl Change<'_, '_, '_> {
             ));
         }
         view::refuse_change_of_type(self.planner(), self.record.id, number, &command.name)?;
+        policy::refuse_change_of_type(self.draft, self.record.id, number, &command.name)?;
         self.recheck_references(number, ty)?;
         let value = match definition.raw_default.as_deref() {
             // USING.

@@ -8,8 +8,9 @@ use crate::ddl::{constraint, generated, hidden, index};
 use crate::draft::spaces_of;
 use crate::insert::default_of;
 use crate::parse;
-use crate::planner::{PlanContext, Planner};
+use crate::planner::{PlanContext, Planner, Who};
 use crate::rewrite::transform;
+use crate::row_security::RowSecurity;
 use crate::update::plan_update;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{RangeVar, ResTarget, SetToDefault, UpdateStmt};
@@ -154,8 +155,13 @@ impl Change<'_, '_, '_> {
             return Ok(());
         }
         let catalog = self.draft.catalog_to_be()?;
+        // All rows are filled, whatever policies say.
         let context = PlanContext {
             catalog: &catalog,
+            user: Who {
+                rows: RowSecurity::Exempt,
+                ..self.planner().context.user
+            },
             ..*self.planner().context
         };
         let target = |number: &usize| {

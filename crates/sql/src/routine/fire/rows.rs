@@ -9,6 +9,7 @@ use super::{Behind, Changed, Event, Firing, Seen};
 use crate::generated;
 use crate::insert::default_of;
 use crate::rewrite::{one_row, transform};
+use crate::row_security::{PartOf, RowChecks};
 use crate::routine::embed::Embedding;
 use crate::routine::hold::hold_if_calls;
 use crate::routine::merge::{all, column, equals};
@@ -64,7 +65,7 @@ impl Embedding<'_, '_> {
                     this.upsert(firing, &insert, clause, &seen, behind)
                 }
                 _ => {
-                    let added = this.insert_row(firing, &insert, &seen)?;
+                    let added = this.insert_row(firing, &insert, &seen, &behind.checks)?;
                     this.next_if_none(added.count)?;
                     this.added(firing, behind, added)
                 }
@@ -116,6 +117,7 @@ impl Embedding<'_, '_> {
         firing: &Firing,
         insert: &Insert,
         seen: &Seen,
+        checks: &RowChecks,
     ) -> SqlResult<Changed> {
         let visible = firing.visible();
         let table = &firing.table;
@@ -141,6 +143,7 @@ impl Embedding<'_, '_> {
             conflict,
             returning: Some(returning),
         });
+        let statement = checks.within(statement)?;
         // If there is a conflict the row proposed is still asked for.
         let row = self.row_slots(&visible);
         Ok(self.run_one(statement, row, &asked, &visible))
@@ -172,7 +175,8 @@ impl Embedding<'_, '_> {
         };
         let (_, body) = self.apart(|this| {
             this.fire_before(firing, Event::Update, &seen)?;
-            let changed = this.update_row(firing, &rows.keys, &seen, &rows.returning)?;
+            let asked = (&rows.returning[..], &behind.checks);
+            let changed = this.update_row(firing, &rows.keys, &seen, asked)?;
             this.next_if_none(changed.count)?;
             this.behind(Event::Update, firing, &seen, behind, &changed.returned)
         })?;
@@ -190,7 +194,7 @@ impl Embedding<'_, '_> {
         firing: &Firing,
         keys: &[(usize, usize)],
         seen: &Seen,
-        asked: &[Expr],
+        (asked, checks): (&[Expr], &RowChecks),
     ) -> SqlResult<Changed> {
         let visible = firing.visible();
         let table = &firing.table;
@@ -211,6 +215,7 @@ impl Embedding<'_, '_> {
             assignments,
             returning: Some(returning),
         });
+        let statement = checks.within(statement)?;
         Ok(self.run_one(statement, seen.new.clone(), asked, &visible))
     }
 
@@ -236,6 +241,7 @@ impl Embedding<'_, '_> {
                 source,
                 returning: Some(rows.returning.clone()).filter(|asked| !asked.is_empty()),
             });
+            let statement = behind.checks.within(statement)?;
             let removed = this.run_one(statement, Vec::new(), &rows.returning, &visible);
             this.next_if_none(removed.count)?;
             this.behind(Event::Delete, firing, &seen, behind, &removed.returned)
@@ -346,7 +352,9 @@ impl Embedding<'_, '_> {
         };
         // What the user must be allowed to do, the statement has said.
         let needs = std::mem::take(&mut self.needs);
+        let around = std::mem::replace(&mut self.part_of, PartOf::Steps);
         let planned = self.plan_alone("", &NodeEnum::DeleteStmt(Box::new(delete)));
+        self.part_of = around;
         self.needs = needs;
         self.variables.numbered.truncate(known);
         match planned?.statement {

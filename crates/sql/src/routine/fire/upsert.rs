@@ -13,7 +13,7 @@
 use super::{Behind, Event, Firing, Seen, boolean, locked};
 use crate::rewrite::transform;
 use crate::routine::embed::Embedding;
-use quintet_base::{SqlError, SqlResult, SqlType};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::plan::Plan;
 use quintet_ir::routine::Action;
 use quintet_ir::statement::{Arbiter, Insert};
@@ -158,7 +158,7 @@ impl Embedding<'_, '_> {
         seen: &Seen,
         behind: &Behind,
     ) -> SqlResult<()> {
-        let added = self.insert_row(firing, insert, seen)?;
+        let added = self.insert_row(firing, insert, seen, &behind.checks)?;
         let is_there = self.is_none(added.count)?;
         let (_, otherwise) = self.apart(|this| {
             this.added(firing, behind, added)?;
@@ -193,6 +193,16 @@ impl Embedding<'_, '_> {
                 otherwise: vec![alone],
             });
         }
+        for check in &behind.checks.in_the_way {
+            let holds = clash.over_slots(&check.condition)?;
+            let message = check.message.clone();
+            let error = SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message);
+            let refused = self.step(Action::Fail(Box::new(error)));
+            self.add(Action::If {
+                branches: vec![(holds, Vec::new())],
+                otherwise: vec![refused],
+            });
+        }
         let new = self.row_slots(&clash.visible);
         let columns = clash.visible.iter().zip(&clash.there).zip(&new);
         for (((number, ty), old), slot) in columns {
@@ -209,7 +219,8 @@ impl Embedding<'_, '_> {
         };
         self.fire_before(clash.firing, Event::Update, &seen)?;
         let asked = insert.returning.clone().unwrap_or_default();
-        let changed = self.update_row(clash.firing, &clash.keys, &seen, &asked)?;
+        let asked = (&asked[..], &behind.checks);
+        let changed = self.update_row(clash.firing, &clash.keys, &seen, asked)?;
         self.next_if_none(changed.count)?;
         self.behind(
             Event::Update,
