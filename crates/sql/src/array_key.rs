@@ -41,6 +41,7 @@ pub(crate) fn expand(leaves: &[Leaf], conditions: &mut [Expr], mut width: usize)
             types: vec![ty],
             kind: LeafKind::Inner,
             security: Vec::new(),
+            barrier: false,
         });
         width += 1;
     }

@@ -7,7 +7,7 @@
 use crate::catalog::Relation;
 use crate::coerce;
 use crate::command::{Command, CopyFormat, CopyFrom, CopyKind, CopyTo, Planned};
-use crate::ddl::refuse_change;
+use crate::ddl::{refuse_change, table_object};
 use crate::expr::Binder;
 use crate::from::{From, find_named, row_target};
 use crate::generated;
@@ -84,6 +84,7 @@ fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> Sql
     let table = row_target(planner, relation)?;
     planner.need_table(table.relation(), Privileges::INSERT);
     refuse_change(planner.context, table.id)?;
+    may_first(planner, &table, Privileges::INSERT)?;
     if planner.is_secured(&table)? {
         let message = "COPY FROM not supported with row-level security";
         return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
@@ -248,6 +249,14 @@ fn insert_of_arrays(relation: &RangeVar, names: &[&str], values: Vec<Node>) -> N
     }))
 }
 
+/// Who may not copy the rows of a table is told so before what its policies say.
+fn may_first(planner: &Planner, table: &TableDef, privileges: Privileges) -> SqlResult<()> {
+    match planner.catalog().security(table.id) {
+        Some(_) => planner.must_have(table_object(table.relation()), privileges),
+        None => Ok(()),
+    }
+}
+
 /// A view has no rows of its own to be copied.
 fn refuse_view(planner: &Planner, relation: &RangeVar, from: bool) -> SqlResult<()> {
     let Some(Relation::View(_)) = find_named(planner, relation)? else {
@@ -274,6 +283,7 @@ fn table_rows(planner: &Planner, statement: &CopyStmt) -> SqlResult<(Plan, Vec<O
         columns.retain(|column| table.columns[*column].generated.is_none());
     }
     let mut from = From::of_table(&table, &relation.relname, true);
+    may_first(planner, &table, Privileges::SELECT)?;
     from.secure(planner, &table, false)?;
     let mut joined = join(&from.leaves, from.conditions, None, None)?;
     let outputs = columns.iter().map(|&number| {

@@ -292,7 +292,7 @@ fn improper_name(name: &[&str]) -> SqlError {
     SqlError::new(SqlState::SYNTAX_ERROR, message)
 }
 
-fn table_object(id: TableId) -> Object {
+pub(crate) fn table_object(id: TableId) -> Object {
     Object {
         kind: ObjectKind::Table,
         number: id.0,

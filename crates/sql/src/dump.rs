@@ -136,7 +136,14 @@ impl Catalog {
                         CheckOption::Local => " WITH LOCAL CHECK OPTION",
                         CheckOption::Cascaded => " WITH CASCADED CHECK OPTION",
                     };
-                    format!("CREATE VIEW {name} ({columns}) AS {}{check}", view.text)
+                    let options = view.options.said.iter();
+                    let options = options.map(|(name, value)| format!("{name} = {}", literal(value)));
+                    let options: Vec<String> = options.collect();
+                    let with = match options.is_empty() {
+                        true => run(),
+                        false => format!(" WITH ({})", options.join(", ")),
+                    };
+                    format!("CREATE VIEW {name} ({columns}){with} AS {}{check}", view.text)
                 }
                 Some(_) => format!(
                     "CREATE MATERIALIZED VIEW {name} ({columns}) AS {} WITH NO DATA",

@@ -70,6 +70,8 @@ pub(crate) struct Leaf {
     pub kind: LeafKind,
     /// What its rows fulfil before anything else is asked of them that could tell what it was asked: policies of a table.
     pub security: Vec<Expr>,
+    /// Of a plan: no condition goes into it that could tell what it was asked about.
+    pub barrier: bool,
 }
 
 /// A FROM clause.
@@ -179,6 +181,7 @@ impl From {
             types,
             kind: LeafKind::Inner,
             security: Vec::new(),
+            barrier: false,
         });
         self.width += width;
         offset

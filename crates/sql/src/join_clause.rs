@@ -131,6 +131,7 @@ pub(crate) fn bind_join(
                 types,
                 kind: LeafKind::Inner,
                 security: Vec::new(),
+                barrier: false,
             });
         }
         _ => return Err(SqlError::unsupported("this kind of join")),
@@ -182,6 +183,7 @@ fn group(side: &mut From) {
         source: Source::Group(leaves, conditions),
         kind: LeafKind::Inner,
         security: Vec::new(),
+        barrier: false,
     });
 }
 

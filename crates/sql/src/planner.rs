@@ -105,6 +105,8 @@ pub(crate) struct Planner<'a> {
     pub notices: RefCell<Vec<Notice>>,
     /// What the statement needs, in the order in which it was met.
     needs: RefCell<Vec<Need>>,
+    /// What whoever runs it needs although a view with an owner is around: what is below another that has the rights of its user.
+    users_needs: RefCell<Vec<Need>>,
     /// Tables that the statement changes: they are read, too, if one of their columns is named.
     targets: RefCell<Vec<TableId>>,
     /// WITH queries in sight, by name, innermost last.
@@ -219,6 +221,7 @@ impl<'a> Planner<'a> {
             params: RefCell::new(params.to_vec()),
             notices: RefCell::new(Vec::new()),
             needs: RefCell::new(Vec::new()),
+            users_needs: RefCell::default(),
             targets: RefCell::new(Vec::new()),
             with: RefCell::new(Vec::new()),
             locking: RefCell::default(),
@@ -576,7 +579,9 @@ impl<'a> Planner<'a> {
 
     /// What the statement needs.
     pub fn take_needs(&self) -> Vec<Need> {
-        self.needs.take()
+        let mut needs = self.needs.take();
+        needs.extend(self.users_needs.take());
+        needs
     }
 
     pub fn warn(&self, message: SqlError) {
@@ -776,6 +781,13 @@ impl<'a> Planner<'a> {
     pub fn reads_as(&self, inside: &Planner) {
         let mut unpopulated = self.unpopulated.borrow_mut();
         unpopulated.extend(inside.read_unpopulated());
+        let mut needs = self.users_needs.borrow_mut();
+        needs.extend(inside.users_needs.take());
+    }
+
+    /// A view is read, or changed, that has the rights of whoever uses it.
+    pub fn need_of_user(&self, inside: Vec<Need>) {
+        self.users_needs.borrow_mut().extend(inside);
     }
 
     /// Materialized views without rows that were met, here or in views.

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 11 row security of a table, 16 type, 32 role, 33 owner and privileges of an object, 34 and 35 what a role's sessions begin with, everywhere and in the database, 36 default privileges | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 6 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 2 (1 lacks what is behind the struct: `check`), of routines 2 (1 lacks `altered`), of roles 2 (1 lacks `bypass`) |
+//! | | | byte 0: version: 1, of tables 6 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 3 (1 lacks what is behind the struct: `check`, 2 `options`), of routines 2 (1 lacks `altered`), of roles 2 (1 lacks `bypass`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -32,8 +32,10 @@ const VERSION: u8 = 1;
 const SEQUENCE_VERSION: u8 = 3;
 /// Version of a sequence's record since it has a `counter`.
 const COUNTER_VERSION: u8 = 2;
-/// Version of a view's record: since its `check` is behind it.
-const VIEW_VERSION: u8 = 2;
+/// Version of a view's record: since its `options` are behind it.
+const VIEW_VERSION: u8 = 3;
+/// Version of a view's record since its `check` is behind it.
+const CHECKED_VERSION: u8 = 2;
 /// Version of a table's record: since its `more` has `nulls_equal` and `late`, and an index may be inverted.
 const TABLE_VERSION: u8 = 6;
 /// Version of a table's record since its `more` has `shown` and `collations`.
@@ -397,6 +399,42 @@ pub(crate) struct ViewRecord {
     /// Written behind the others, and not for a materialized view.
     #[serde(skip)]
     pub check: CheckOption,
+    /// Written behind that. Records of version 2 end before it.
+    #[serde(skip)]
+    pub options: ViewOptions,
+}
+
+/// What else WITH says of a view, as it was written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ViewOptions {
+    /// Names and values; those that are off, too.
+    pub said: Vec<(String, String)>,
+}
+
+impl ViewOptions {
+    fn is_on(&self, name: &str) -> bool {
+        let found = self.said.iter().find(|(known, _)| known == name);
+        found.is_some_and(|(_, value)| truth(value) == Some(true))
+    }
+
+    /// Whoever uses the view needs privileges for what is below, and his policies count there.
+    pub fn is_invokers(&self) -> bool {
+        self.is_on("security_invoker")
+    }
+
+    /// What the view selects by is asked before conditions that could tell what they were asked about.
+    pub fn is_barrier(&self) -> bool {
+        self.is_on("security_barrier")
+    }
+}
+
+/// A boolean as options have it.
+pub(crate) fn truth(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "on" | "yes" | "1" => Some(true),
+        "false" | "off" | "no" | "0" => Some(false),
+        _ => None,
+    }
 }
 
 /// WITH CHECK OPTION.
@@ -749,7 +787,7 @@ pub(crate) fn write_view(record: &ViewRecord) -> SqlResult<CatalogChange> {
     write_as(
         VIEW_VERSION,
         RecordKey::View(record.id),
-        &(record, record.check),
+        &(record, record.check, &record.options),
     )
 }
 
@@ -828,6 +866,15 @@ pub(crate) fn read_role(value: &[u8]) -> SqlResult<RoleRecord> {
 pub(crate) fn read_view(value: &[u8]) -> SqlResult<ViewRecord> {
     match value {
         [VIEW_VERSION, body @ ..] => {
+            let (record, check, options): (ViewRecord, CheckOption, ViewOptions) =
+                postcard::from_bytes(body).map_err(|_| damaged("unreadable body"))?;
+            Ok(ViewRecord {
+                check,
+                options,
+                ..record
+            })
+        }
+        [CHECKED_VERSION, body @ ..] => {
             let (record, check): (ViewRecord, CheckOption) =
                 postcard::from_bytes(body).map_err(|_| damaged("unreadable body"))?;
             Ok(ViewRecord { check, ..record })

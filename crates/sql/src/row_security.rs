@@ -350,6 +350,17 @@ impl Planner<'_> {
     }
 }
 
+/// The same context for what is looked at and not run: no policy is asked.
+pub(crate) fn unasked<'a>(context: &PlanContext<'a>) -> PlanContext<'a> {
+    PlanContext {
+        user: Who {
+            rows: RowSecurity::Exempt,
+            ..context.user
+        },
+        ..*context
+    }
+}
+
 /// Conditions over a table's frame that begins at `offset`.
 pub(crate) fn moved(conditions: Vec<Expr>, offset: usize) -> Vec<Expr> {
     let moved = |condition: Expr| move_columns(&condition, &|place| place + offset);

@@ -67,6 +67,7 @@ impl Subqueries {
             types,
             kind: LeafKind::Inner,
             security: Vec::new(),
+            barrier: false,
         });
         offset
     }

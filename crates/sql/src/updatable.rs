@@ -66,7 +66,10 @@ struct Seen {
     /// What the rows fulfil that the view shows, over the table's frame.
     conditions: Vec<Expr>,
     /// Whose privileges are needed below each view.
-    owners: Vec<(RoleId, TableId)>,
+    /// `None`: whoever uses the view.
+    owners: Vec<(Option<RoleId>, TableId)>,
+    /// As many of the conditions are asked before those of the statement.
+    barrier: usize,
 }
 
 struct SeenColumn {
@@ -144,7 +147,11 @@ impl Target {
         inside.as_deep_as(planner);
         inside.number_behind(planner);
         inside.calls.allow();
-        inside.acts_as.set(Some(planner.owner_of(view.id)));
+        let invokers = view.options.is_invokers();
+        inside.acts_as.set(match invokers {
+            true => None,
+            false => Some(planner.owner_of(view.id)),
+        });
         inside.guarded.replace(planner.guarded.borrow().clone());
         let cascaded = cascaded || view.check == CheckOption::Cascaded;
         let below = match find_named(&inside, &simple.below)? {
@@ -177,7 +184,10 @@ impl Target {
         planner.number_behind(&inside);
         planner.calls.take_over(&inside.calls);
         planner.reads_as(&inside);
-        planner.need_of_view(view.id, inside.take_needs());
+        match invokers {
+            true => planner.need_of_user(inside.take_needs()),
+            false => planner.need_of_view(view.id, inside.take_needs()),
+        }
         Ok(target)
     }
 
@@ -198,7 +208,10 @@ impl Target {
     pub fn need_below(&self, planner: &Planner, privileges: Privileges) {
         let owners = self.seen.iter().flat_map(|seen| &seen.owners);
         for (owner, below) in owners {
-            planner.need_as(*owner, *below, privileges);
+            match owner {
+                Some(owner) => planner.need_as(*owner, *below, privileges),
+                None => planner.need_table(*below, privileges),
+            }
         }
     }
 
@@ -211,7 +224,11 @@ impl Target {
             let schema = own_name.then_some(seen.view.schema.as_str());
             from.scope = Scope::empty();
             from.scope.add(self.in_sight(name, schema, 0));
-            from.conditions.extend(seen.conditions.iter().cloned());
+            let (barrier, others) = seen.conditions.split_at(seen.barrier);
+            from.conditions.extend(others.iter().cloned());
+            if let Some(leaf) = from.leaves.first_mut() {
+                leaf.security.extend(barrier.iter().cloned());
+            }
         }
         from
     }
@@ -221,7 +238,7 @@ impl Target {
         let owner = self.seen.iter().find_map(|seen| seen.owners.first());
         let before = planner.acts_as.get();
         if let Some((owner, _)) = owner {
-            planner.acts_as.set(Some(*owner));
+            planner.acts_as.set(*owner);
         }
         let done = act();
         planner.acts_as.set(before);
@@ -252,9 +269,12 @@ impl Target {
                 conditions.extend(planner.met(table, Command::Select)?);
             }
             if let Some(leaf) = from.leaves.first_mut() {
+                // Before what a view asks.
+                let of_view = std::mem::take(&mut leaf.security);
                 for condition in conditions {
                     crate::from::split(condition, &mut leaf.security);
                 }
+                leaf.security.extend(of_view);
             }
             if command == Command::Update {
                 checks.after = planner.checks(table, command, false, Words::New)?;
@@ -443,11 +463,11 @@ fn through(
         });
     }
     let mut table = TableRef::clone(&below.table);
-    let (mut conditions, mut owners) = match below.seen {
-        Some(seen) => (seen.conditions, seen.owners),
-        None => (Vec::new(), Vec::new()),
+    let (mut conditions, mut owners, mut barrier) = match below.seen {
+        Some(seen) => (seen.conditions, seen.owners, seen.barrier),
+        None => (Vec::new(), Vec::new(), 0),
     };
-    owners.push((planner.owner_of(view.id), below_number(planner, relation)?));
+    owners.push((planner.acts_as.get(), below_number(planner, relation)?));
     if let Some(node) = simple.select.where_clause.as_deref() {
         let condition = Binder::new(planner, &scope, "WHERE").condition(node)?;
         let checked = cascaded || view.check == CheckOption::Local;
@@ -457,11 +477,15 @@ fn through(
         }
         crate::from::split(condition, &mut conditions);
     }
+    if view.options.is_barrier() {
+        barrier = conditions.len();
+    }
     let seen = Seen {
         view: Arc::clone(view),
         columns,
         conditions,
         owners,
+        barrier,
     };
     Ok(Target {
         table,

@@ -13,6 +13,7 @@ use crate::parse;
 use crate::planner::{PlanContext, Planner, Who};
 use crate::records::ViewRecord;
 use crate::routine::any_node;
+use crate::row_security::unasked;
 use crate::scope::Scope;
 use crate::select::plan_query;
 use crate::system::print;
@@ -98,7 +99,11 @@ pub(crate) fn bind_view(
     };
     inside.as_deep_as(planner);
     inside.number_behind(planner);
-    inside.acts_as.set(Some(planner.owner_of(view.id)));
+    let invokers = view.options.is_invokers();
+    inside.acts_as.set(match invokers {
+        true => None,
+        false => Some(planner.owner_of(view.id)),
+    });
     inside.guarded.replace(planner.guarded.borrow().clone());
     let planned = planner.deeper(|| plan_query(&inside, select, None));
     planner.number_behind(&inside);
@@ -106,7 +111,13 @@ pub(crate) fn bind_view(
     let mut planned = planned.map_err(SqlError::nowhere)?;
     planner.calls.take_over(&inside.calls);
     planner.reads_as(&inside);
-    planner.need_view(view.id, inside.take_needs());
+    match invokers {
+        true => {
+            planner.need_table(view.id, Privileges::SELECT);
+            planner.need_of_user(inside.take_needs());
+        }
+        false => planner.need_view(view.id, inside.take_needs()),
+    }
     if planned.outputs.len() != view.columns.len() {
         return Err(SqlError::internal(format!(
             "view \"{}\" has other columns than it was made with",
@@ -120,6 +131,9 @@ pub(crate) fn bind_view(
     let mut from = starting_at(start);
     let schema = relation.alias.is_none().then_some(view.schema.as_str());
     add_plan(&mut from, planned.plan, &planned.outputs, name, schema);
+    if let Some(leaf) = from.leaves.last_mut() {
+        leaf.barrier = view.options.is_barrier();
+    }
     rename_columns(planner, &mut from, relation.alias.as_ref())?;
     Ok(from)
 }
@@ -224,6 +238,7 @@ fn named(scope: &Scope, (table, column): (usize, usize)) -> Node {
 
 /// The query of a view as `pg_get_viewdef` prints it; as it is kept where it has a form that is not known here.
 pub(crate) fn definition(outer: &PlanContext, view: &ViewRecord, pretty: bool) -> String {
+    let outer = &unasked(outer);
     let context = context_within(outer, view);
     let planner = Planner::new(&context, "", &[]);
     let reader = Planner::new(outer, "", &[]);
@@ -269,7 +284,7 @@ fn with_names(planner: &Planner, view: &ViewRecord) -> String {
 }
 
 /// The text of a query with a schema before each relation and each routine whose name alone would not mean it to the reader.
-fn with_schemas(within: &Planner, reader: &Planner, text: &str, select: SelectStmt) -> String {
+pub(crate) fn with_schemas(within: &Planner, reader: &Planner, text: &str, select: SelectStmt) -> String {
     let statement = NodeEnum::SelectStmt(Box::new(select));
     let queries = RefCell::new(BTreeSet::new());
     let places = RefCell::new(BTreeMap::new());

@@ -142,6 +142,9 @@ impl Session {
             return Vec::new();
         }
         let classes = schema.classes.at(level, &schema.catalog);
+        if program.needs_session() {
+            return vec!["Engine: direct (what it does is its session's to say)".into()];
+        }
         let number = match classes.class(program) {
             Some(Class::Writes(number)) => number,
             Some(Class::Reads) => return vec!["Engine: direct (it only reads)".into()],

@@ -67,6 +67,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateTableAsStmt) -> SqlRes
     draft.put_table(&record)?;
     let view = ViewRecord {
         check: CheckOption::None,
+        options: records::ViewOptions::default(),
         id: record.id,
         schema: schema.clone(),
         name: name.clone(),
@@ -89,7 +90,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateTableAsStmt) -> SqlRes
         filling(
             &mut draft,
             &catalog,
-            planner.context.schema,
+            (planner.context.schema, None),
             (&schema, name),
             &select,
         )?;
@@ -161,7 +162,8 @@ pub(super) fn refresh(planner: &Planner, statement: &RefreshMatViewStmt) -> SqlR
         let catalog: Catalog = draft.catalog_to_be()?.apply(&[kept])?;
         let select = query_of(&record.view)?;
         let target = (table.schema.as_str(), table.name.as_str());
-        filling(&mut draft, &catalog, &record.view.path, target, &select)?;
+        let how = (record.view.path.as_str(), Some(planner.owner_of(id)));
+        filling(&mut draft, &catalog, how, target, &select)?;
     }
     draft.put_matview(&MatviewRecord {
         populated: !statement.skip_data,

@@ -14,11 +14,11 @@ use crate::expr::Binder;
 use crate::from::{find_named, target_table};
 use crate::names::{self, inner, required};
 use crate::parse::{expression_text, parse_expression};
-use crate::planner::{PlanContext, Planner, Who};
+use crate::planner::Planner;
 use crate::records::{PolicyRecord, PolicyText, SecurityRecord};
-use crate::role::{Named, named, specs};
+use crate::role::{Named, denied, named, specs};
 use crate::routine::any_node;
-use crate::row_security::RowSecurity;
+use crate::row_security::unasked;
 use crate::scope::Scope;
 use pg_query::NodeRef;
 use pg_query::protobuf::{
@@ -102,13 +102,7 @@ fn text_of(
         return Ok(None);
     };
     // A planner of its own: what it meets is what the condition uses.
-    let context = PlanContext {
-        user: Who {
-            rows: RowSecurity::Exempt,
-            ..planner.context.user
-        },
-        ..*planner.context
-    };
+    let context = unasked(planner.context);
     let inside = Planner::new(&context, planner.source(), &[]);
     inside.calls.allow();
     let scope = Scope::of_table(table);
@@ -251,7 +245,9 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned
         let security = draft.security(found.id)?;
         match security.policy(name) {
             Some(_) => {
-                planner.must_own_table(found.id)?;
+                let owns = planner.must_own_table(found.id);
+                let refused = |_| denied(format!("must be owner of relation {table}"));
+                owns.map_err(refused)?;
                 draft.drop_policy(found.id, name)?;
             }
             None if statement.missing_ok => planner.notice(format!(

@@ -20,7 +20,7 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{
     CreateTableAsStmt, InsertStmt, IntoClause, ObjectType, OverridingKind, RangeVar, SelectStmt,
 };
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, limits};
+use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType, limits};
 
 pub(super) fn create(planner: &Planner, statement: &CreateTableAsStmt) -> SqlResult<Planned> {
     if statement.objtype() == ObjectType::ObjectMatview {
@@ -76,15 +76,16 @@ fn make(
     }
     let catalog = draft.catalog_to_be()?;
     let path = planner.context.schema;
-    filling(&mut draft, &catalog, path, (&schema, name), select)?;
+    filling(&mut draft, &catalog, (path, None), (&schema, name), select)?;
     draft.finish("SELECT")
 }
 
-/// Fills a table, as it will be in this catalogue, with the rows of a query whose bare names are looked for on this search path.
+/// Fills a table, as it will be in this catalogue, with the rows of a query whose bare names are looked for on this search path,
+/// under the policies that concern this role, or the user.
 pub(super) fn filling(
     draft: &mut Draft,
     catalog: &Catalog,
-    path: &str,
+    (path, role): (&str, Option<RoleId>),
     (schema, name): (&str, &str),
     select: &SelectStmt,
 ) -> SqlResult<()> {
@@ -95,6 +96,7 @@ pub(super) fn filling(
         ..*planner.context
     };
     let filling = Planner::new(&context, planner.source(), &[]);
+    filling.acts_as.set(role);
     let insert = InsertStmt {
         relation: Some(RangeVar {
             schemaname: schema.to_string(),

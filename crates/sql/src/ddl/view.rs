@@ -2,7 +2,7 @@
 //!
 //! Relies on: `view` for its query, the planner for what the query uses.  Promises: what a view uses cannot go, and a
 //! column of it cannot change its type, before the view has gone; with CASCADE the view goes along.
-//! Does not: options but `check_option`, recursive views (0A000).
+//! Does not: recursive views (0A000).
 
 use super::{creation_schema, policy};
 use crate::catalog::{Catalog, Relation};
@@ -12,7 +12,8 @@ use crate::from::find_named;
 use crate::names::{self, inner, required};
 use crate::parse::deparse;
 use crate::planner::Planner;
-use crate::records::{CheckOption, ViewColumnRecord, ViewRecord};
+use crate::row_security::unasked;
+use crate::records::{CheckOption, ViewColumnRecord, ViewOptions, ViewRecord, truth};
 use crate::select::plan_query;
 use crate::temporary::is_temporary;
 use crate::updatable::refuse_check;
@@ -30,8 +31,12 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
     let relation = required(statement.view.as_ref())?;
     let late = |what| planner.unsupported(what, relation.location);
     let mut check = CheckOption::None;
+    let mut options = ViewOptions::default();
     for node in &statement.options {
-        check = check_option(planner, node, relation.location)?;
+        match boolean_option(node)? {
+            Some(said) => say(&mut options, said),
+            None => check = check_option(planner, node, relation.location)?,
+        }
     }
     match statement.with_check_option() {
         ViewCheckOption::LocalCheckOption => check = CheckOption::Local,
@@ -47,7 +52,7 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
     }
     let mut schema = creation_schema(planner, relation)?.to_string();
     // A planner of its own: what it meets is what the view uses.
-    let context = context_of(planner.context, planner.context.schema);
+    let context = context_of(&unasked(planner.context), planner.context.schema);
     let inside = Planner::new(&context, planner.source(), &[]);
     let mut select = select.clone();
     write_out_stars(&inside, &mut select)?;
@@ -136,12 +141,41 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
         columns,
         uses,
         check,
+        options,
     };
     if check != CheckOption::None {
         refuse_check(planner, &Arc::new(record.clone()))?;
     }
     draft.put_view(&record)?;
     draft.finish("CREATE VIEW")
+}
+
+/// An option of a view that is on or off, if it is one.
+///
+/// # Errors
+/// `22023` for what is neither.
+fn boolean_option(node: &Node) -> SqlResult<Option<(String, String)>> {
+    let Some(NodeEnum::DefElem(option)) = inner(node) else {
+        return Ok(None);
+    };
+    let name = option.defname.as_str();
+    if !["security_barrier", "security_invoker"].contains(&name) {
+        return Ok(None);
+    }
+    let said = option.arg.as_deref().and_then(names::option_text);
+    let said = said.unwrap_or_else(|| "true".to_string());
+    match truth(&said) {
+        Some(_) => Ok(Some((name.to_string(), said))),
+        None => {
+            let message = format!("invalid value for boolean option \"{name}\": {said}");
+            Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message))
+        }
+    }
+}
+
+fn say(options: &mut ViewOptions, (name, value): (String, String)) {
+    options.said.retain(|(known, _)| *known != name);
+    options.said.push((name, value));
 }
 
 /// What an option of a view says.
@@ -170,7 +204,7 @@ fn check_option(planner: &Planner, node: &Node, location: i32) -> SqlResult<Chec
     }
 }
 
-/// ALTER VIEW … SET (check_option = …) and RESET; `None` if it is something else about the view.
+/// ALTER VIEW … SET (check_option = …, security_invoker = …) and RESET; `None` if it is something else about the view.
 pub(super) fn alter(
     planner: &Planner,
     relation: &RangeVar,
@@ -189,6 +223,22 @@ pub(super) fn alter(
         let options = command.def.as_deref().and_then(names::list);
         let options = options.unwrap_or_default();
         for option in options {
+            let name = match inner(option) {
+                Some(NodeEnum::DefElem(option)) => option.defname.as_str(),
+                _ => "",
+            };
+            match (command.subtype(), boolean_option(option)) {
+                (AlterTableType::AtResetRelOptions, _) => {
+                    changed.options.said.retain(|(known, _)| known != name);
+                }
+                (AlterTableType::AtSetRelOptions, said) => {
+                    if let Some(said) = said? {
+                        say(&mut changed.options, said);
+                        continue;
+                    }
+                }
+                _ => {}
+            }
             changed.check = match command.subtype() {
                 AlterTableType::AtSetRelOptions => {
                     check_option(planner, option, relation.location)?

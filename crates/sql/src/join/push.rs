@@ -25,19 +25,24 @@ pub(super) fn push_all(leaves: &mut [Leaf], conditions: &mut Vec<Expr>) {
         if uses_outer(plan) {
             continue;
         }
+        let into = (plan, leaf.barrier);
         match &mut leaf.kind {
-            LeafKind::Inner => push_some(plan, &places, conditions),
-            LeafKind::Left(on) => push_some(plan, &places, on),
+            LeafKind::Inner => push_some(into, &places, conditions),
+            LeafKind::Left(on) => push_some(into, &places, on),
         }
     }
 }
 
-fn push_some(plan: &mut Plan, places: &Range<usize>, conditions: &mut Vec<Expr>) {
+fn push_some(
+    (plan, barrier): (&mut Plan, bool),
+    places: &Range<usize>,
+    conditions: &mut Vec<Expr>,
+) {
     conditions.retain(|condition| {
         let columns = columns_of(condition);
         let inside = !columns.is_empty() && columns.iter().all(|place| places.contains(place));
         let plain = !is_volatile(condition) && !condition.has_subquery() && !condition.uses_outer();
-        if !inside || !plain {
+        if !inside || !plain || barrier && !never_fails(condition) {
             return true;
         }
         let moved = move_columns(condition, &|place| place - places.start);

@@ -66,6 +66,9 @@ fn views_without_a_check_option_are_read() {
         columns: Vec::new(),
         uses: Vec::new(),
         check: CheckOption::Local,
+        options: ViewOptions {
+            said: vec![("security_invoker".to_string(), "true".to_string())],
+        },
     };
     let value = write_view(&record).unwrap().value.unwrap();
     assert_eq!(read_view(&value).unwrap(), record);
@@ -73,6 +76,7 @@ fn views_without_a_check_option_are_read() {
     first[0] = VERSION;
     let before = ViewRecord {
         check: CheckOption::None,
+        options: ViewOptions::default(),
         ..record
     };
     assert_eq!(read_view(&first).unwrap(), before);

@@ -251,10 +251,15 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 ..plain
             },
         );
-        if let Some(word) = view.check.word() {
+        let said = view.options.said.iter();
+        let said = said.map(|(name, value)| text(&format!("{name}={value}")));
+        let check = view.check.word();
+        let check = check.map(|word| text(&format!("check_option={word}")));
+        let values: Vec<Value> = said.chain(check).collect();
+        if !values.is_empty() {
             row[CLASS_OPTIONS] = Value::Array(Box::new(Array {
                 element: SqlType::Text,
-                values: vec![text(&format!("check_option={word}"))],
+                values,
             }));
         }
         rows.push(row);

@@ -5,8 +5,12 @@
 
 use super::constraints::printed_check;
 use super::{Definition, flag, oid, text};
+use crate::parse::parse;
 use crate::planner::Planner;
 use crate::records::{PolicyRecord, PolicyText};
+use crate::routine::any_node;
+use crate::view::{context_of, with_schemas};
+use pg_query::{NodeEnum, NodeRef};
 use quintet_base::value::Array;
 use quintet_base::{RoleId, SqlType, Value};
 use quintet_ir::schema::TableRef;
@@ -89,13 +93,16 @@ fn rows(
     row: impl Fn(&TableRef, &PolicyRecord) -> Vec<Value>,
 ) -> Vec<Vec<Value>> {
     let catalog = planner.catalog();
-    let mut rows = Vec::new();
+    let mut found = Vec::new();
     for security in catalog.securities() {
         if let Some(table) = catalog.table_by_id(security.table) {
-            rows.extend(security.policies.iter().map(|policy| row(table, policy)));
+            found.extend(security.policies.iter().map(|policy| (table, policy)));
         }
     }
-    rows
+    // Oldest first.
+    found.sort_by_key(|(_, policy)| policy.id);
+    let rows = found.into_iter();
+    rows.map(|(table, policy)| row(table, policy)).collect()
 }
 
 /// What a policy is for, as CREATE POLICY says it.
@@ -111,6 +118,28 @@ pub(crate) fn command_word(policy: &PolicyRecord) -> &'static str {
 
 fn condition(planner: &Planner, table: &TableRef, kept: Option<&PolicyText>) -> Value {
     kept.map_or(Value::Null, |kept| {
-        text(&printed_check(planner, table, &kept.text, false))
+        text(&match with_query(planner, kept) {
+            Some(shown) => shown,
+            None => printed_check(planner, table, &kept.text, false),
+        })
     })
+}
+
+/// A condition with a query in it, whose names mean to the reader what they meant to who made the policy.
+fn with_query(planner: &Planner, kept: &PolicyText) -> Option<String> {
+    const SELECT: &str = "SELECT ";
+    let whole = format!("{SELECT}{}", kept.text);
+    let parsed = parse(&whole).ok()?.pop()?.into_node()?;
+    let NodeEnum::SelectStmt(select) = parsed else {
+        return None;
+    };
+    let is_query = |node: &NodeRef| matches!(node, NodeRef::SubLink(_));
+    if !any_node(&NodeEnum::SelectStmt(select.clone()), &is_query) {
+        return None;
+    }
+    let context = context_of(planner.context, &kept.path);
+    let within = Planner::new(&context, "", &[]);
+    let shown = with_schemas(&within, planner, &whole, *select);
+    let shown = shown.strip_prefix(SELECT)?.trim();
+    Some(format!("({shown})"))
 }

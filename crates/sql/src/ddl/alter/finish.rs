@@ -8,9 +8,9 @@ use crate::ddl::{constraint, generated, hidden, index};
 use crate::draft::spaces_of;
 use crate::insert::default_of;
 use crate::parse;
-use crate::planner::{PlanContext, Planner, Who};
+use crate::planner::{PlanContext, Planner};
 use crate::rewrite::transform;
-use crate::row_security::RowSecurity;
+use crate::row_security::unasked;
 use crate::update::plan_update;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{RangeVar, ResTarget, SetToDefault, UpdateStmt};
@@ -158,11 +158,7 @@ impl Change<'_, '_, '_> {
         // All rows are filled, whatever policies say.
         let context = PlanContext {
             catalog: &catalog,
-            user: Who {
-                rows: RowSecurity::Exempt,
-                ..self.planner().context.user
-            },
-            ..*self.planner().context
+            ..unasked(self.planner().context)
         };
         let target = |number: &usize| {
             let value = SetToDefault {
