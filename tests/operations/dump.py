@@ -57,6 +57,14 @@ create index felt_m on other.felt (m);
 create function pairs(m mood, p positive) returns setof pair language plpgsql as $$
     declare r pair; begin r.m := m; r.n := p; return next r; end $$;
 insert into other.felt values (1);
+create policy own on nokey using (b = current_user) with check (b <> 'x' and a > 0);
+create policy few on nokey as restrictive for select using (a in (select id from author where id < 3));
+create policy "New ones" on nokey for insert to public with check (exists (select from other.things t where t.id = nokey.a));
+comment on policy own on nokey is 'whose it is';
+alter table nokey enable row level security;
+create policy none on tree for delete using (false);
+alter table tree force row level security;
+create view mine with (security_invoker = true, security_barrier) as select a from nokey where b is not null;
 insert into other.felt values (2, 'it''s "fine"', array['it''s "fine"', 'sad']::mood[], 5, 'red');
 alter type mood add value 'great' after 'ok';
 insert into other.felt values (3, 'great', '{great,NULL}', 99, null);
@@ -242,6 +250,7 @@ def pg_dump_itself_writes_what_is_here():
         return [line for line in text.splitlines() if not line.startswith(besides)]
 
     more = """
+        set search_path = other, public; create policy path on author using (name in (select kind from things)); reset search_path;
         create index listed_lower on listed (lower(k)) where n > 1;
         create view other.both as with q as (select id from book) select q.id, (select count(*) from author) as n from q
             where exists (select 1 from other.things t where t.id = q.id);
