@@ -249,6 +249,16 @@ def pg_dump_itself_writes_what_is_here():
         besides = ("\\restrict", "\\unrestrict", "-- Dumped", "SELECT pg_catalog.setval")
         return [line for line in text.splitlines() if not line.startswith(besides)]
 
+    def simple(text):
+        """Without the lines of policies that ask a query."""
+        left, inside = [], False
+        for line in text:
+            inside = inside or line.startswith("CREATE POLICY") and "SELECT" in line
+            if not inside:
+                left.append(line)
+            inside = inside and not line.endswith(";")
+        return left
+
     more = """
         set search_path = other, public; create policy path on author using (name in (select kind from things)); reset search_path;
         create index listed_lower on listed (lower(k)) where n > 1;
@@ -289,9 +299,9 @@ def pg_dump_itself_writes_what_is_here():
                 equal(c.execute("insert into counted (k) values (1) returning s > 1, tableoid::regclass::text").fetchone(), (True, "counted_1"))
                 equal(c.execute("select count(*) from counted").fetchone(), (2,))
                 equal(c.execute("select n = a_count(), later from calls").fetchone(), (True, True))
-        # What it says of PostgreSQL, but for the form of longer views.
-        view = lines(text).index('CREATE VIEW other."both" AS')
-        ours, theirs = lines(text), lines(written(direct))
+        # What it says of PostgreSQL, but for the form of longer views, and of queries in policies.
+        ours, theirs = simple(lines(text)), simple(lines(written(direct)))
+        view = ours.index('CREATE VIEW other."both" AS')
         end = 'ALTER TABLE other."both" OWNER TO quintet;'
         for one, another in zip(ours[: view + 1] + ours[ours.index(end) :], theirs[: view + 1] + theirs[theirs.index(end) :], strict=True):
             # The rows' own moments differ; a bound of char(2) has its blank there.

@@ -777,6 +777,13 @@ fn operand_types(symbol: &str, own: [SqlType; 2]) -> Option<[SqlType; 2]> {
         if native(TypeFamily::DateTime) {
             return Some(own);
         }
+        // A name is compared with a text as it is.
+        if let [SqlType::Name, SqlType::Text | SqlType::Varchar] = own {
+            return Some([SqlType::Name, SqlType::Text]);
+        }
+        if let [SqlType::Text | SqlType::Varchar, SqlType::Name] = own {
+            return Some([SqlType::Text, SqlType::Name]);
+        }
         let ty = function::compare_type(op, own[0], own[1]).ok()?;
         return Some([ty, ty]);
     }
