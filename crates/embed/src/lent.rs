@@ -170,7 +170,11 @@ impl quintet_ir::Host for LentHost {
     }
 
     fn is_one_of(&self, roles: &[RoleId]) -> bool {
-        self.facts.schema.catalog.roles().is_one_of(self.facts.settings.identity.current(), roles)
+        self.facts
+            .schema
+            .catalog
+            .roles()
+            .is_one_of(self.facts.settings.identity.current(), roles)
     }
 
     fn allow(&self, needs: &[Need]) -> SqlResult<()> {

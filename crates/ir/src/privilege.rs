@@ -140,6 +140,18 @@ pub enum ObjectKind {
     Type,
 }
 
+impl ObjectKind {
+    /// All of them.
+    pub const ALL: [ObjectKind; 6] = [
+        ObjectKind::Table,
+        ObjectKind::Sequence,
+        ObjectKind::Routine,
+        ObjectKind::Schema,
+        ObjectKind::Database,
+        ObjectKind::Type,
+    ];
+}
+
 /// Something that has an owner. Its number is its own among all kinds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Object {
@@ -159,6 +171,41 @@ pub struct Need {
     /// Who must have them: the owner of a view or of a routine that is run with its owner's rights; `None`: who runs the
     /// statement.
     pub role: Option<RoleId>,
+}
+
+impl Need {
+    /// Needs as numbers, for an expression that asks for them: kind, number, privileges and role of each; role 0: who runs the statement.
+    pub fn numbers(needs: &[Need]) -> Vec<u32> {
+        let parts = |need: &Need| {
+            let Need {
+                object,
+                privileges,
+                role,
+            } = *need;
+            let kind = ObjectKind::ALL.iter().position(|kind| *kind == object.kind);
+            let role = role.unwrap_or(RoleId::PUBLIC);
+            let kind = u32::try_from(kind.unwrap_or(0)).unwrap_or(0);
+            [kind, object.number, u32::from(privileges.0), role.0]
+        };
+        needs.iter().flat_map(parts).collect()
+    }
+
+    /// The needs that are these numbers.
+    pub fn of_numbers(numbers: &[u32]) -> Vec<Need> {
+        let (all, _) = numbers.as_chunks::<4>();
+        let need = |[kind, number, privileges, role]: &[u32; 4]| {
+            let kind = usize::try_from(*kind).ok();
+            Some(Need {
+                object: Object {
+                    kind: *ObjectKind::ALL.get(kind?)?,
+                    number: *number,
+                },
+                privileges: Privileges(u16::try_from(*privileges).ok()?),
+                role: Some(RoleId(*role)).filter(|role| *role != RoleId::PUBLIC),
+            })
+        };
+        all.iter().filter_map(need).collect()
+    }
 }
 
 /// All that a statement needs.
@@ -182,6 +229,19 @@ impl fmt::Display for Need {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn needs_are_numbers_and_back() {
+        let all: Vec<Need> = (1..)
+            .zip(ObjectKind::ALL)
+            .map(|(number, kind)| Need {
+                object: Object { kind, number },
+                privileges: Privileges::SELECT | Privileges::USAGE,
+                role: (number % 2 == 0).then_some(RoleId(number)),
+            })
+            .collect();
+        assert_eq!(Need::of_numbers(&Need::numbers(&all)), all);
+    }
 
     #[test]
     fn privileges_have_one_name_and_one_letter_each() {

@@ -13,8 +13,8 @@
 use crate::partition::Divisions;
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, DefaultsRecord, ExtensionRecord, FIRST_ID,
-    ForeignKeyRecord, MatviewRecord, OnCommit, RecordKey, SchemaRecord, SecurityRecord, SettingsRecord,
-    TableRecord, TriggerRecord, TypeRecord, ViewRecord,
+    ForeignKeyRecord, MatviewRecord, OnCommit, RecordKey, SchemaRecord, SecurityRecord,
+    SettingsRecord, TableRecord, TriggerRecord, TypeRecord, ViewRecord,
 };
 use crate::references;
 use crate::role::{Access, Roles};

@@ -12,7 +12,8 @@ use crate::planner::Planner;
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, DefaultsRecord, ExtensionRecord,
     ForeignKeyRecord, MatviewRecord, RecordKey, RoleRecord, RoutineRecord, SchemaRecord,
-    SecurityRecord, SequenceRecord, SettingsRecord, TableRecord, TriggerRecord, TypeRecord, ViewRecord,
+    SecurityRecord, SequenceRecord, SettingsRecord, TableRecord, TriggerRecord, TypeRecord,
+    ViewRecord,
 };
 use crate::role::{Access, EVERYWHERE, Whose};
 use crate::stored;

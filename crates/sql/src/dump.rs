@@ -137,13 +137,17 @@ impl Catalog {
                         CheckOption::Cascaded => " WITH CASCADED CHECK OPTION",
                     };
                     let options = view.options.said.iter();
-                    let options = options.map(|(name, value)| format!("{name} = {}", literal(value)));
+                    let options =
+                        options.map(|(name, value)| format!("{name} = {}", literal(value)));
                     let options: Vec<String> = options.collect();
                     let with = match options.is_empty() {
                         true => run(),
                         false => format!(" WITH ({})", options.join(", ")),
                     };
-                    format!("CREATE VIEW {name} ({columns}){with} AS {}{check}", view.text)
+                    format!(
+                        "CREATE VIEW {name} ({columns}){with} AS {}{check}",
+                        view.text
+                    )
                 }
                 Some(_) => format!(
                     "CREATE MATERIALIZED VIEW {name} ({columns}) AS {} WITH NO DATA",
@@ -290,7 +294,8 @@ impl Catalog {
                 "RESTRICTIVE"
             };
             let roles = roles.join(", ");
-            let text = format!("CREATE POLICY {own} ON {name} AS {permissive} FOR {kind} TO {roles}");
+            let text =
+                format!("CREATE POLICY {own} ON {name} AS {permissive} FOR {kind} TO {roles}");
             // Each condition with the path that it was made with.
             let using = policy.using.as_ref();
             let using = using.map(|it| (&it.path, format!("USING ({})", it.text)));

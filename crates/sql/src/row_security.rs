@@ -14,7 +14,8 @@
 //!   MERGE          USING of r: conditions; of w, d: errors; new rows as above
 //! ```
 //! Of the permissive policies one must hold, of the restrictive ones all; without a permissive one nothing does. In a plan for
-//! whoever runs it a condition is `NOT hides_rows(table) OR …`, and a policy for some roles says `is_one_of(roles) AND …`.
+//! whoever runs it a condition is `NOT hides_rows(table) OR …`, and a policy for some roles says `is_one_of(roles) AND …`;
+//! what its condition needs is asked for there, by `is_allowed(needs)`, since it need not concern who runs the plan.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -35,9 +36,9 @@ use crate::scope::Scope;
 use crate::variables::Variables;
 use quintet_base::value::Array;
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType, TableId, Value};
-use quintet_ir::function::{HIDES_ROWS, IS_ONE_OF, resolve};
+use quintet_ir::function::{HIDES_ROWS, IS_ALLOWED, IS_ONE_OF, resolve};
 use quintet_ir::schema::{TableDef, TableRef};
-use quintet_ir::{Expr, Object, ObjectKind, fold};
+use quintet_ir::{Expr, Need, Object, ObjectKind, fold};
 
 /// Whether a plan is one role's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -239,7 +240,9 @@ impl Planner<'_> {
     fn in_force<'s>(&self, subject: &Subject<'s>, command: Command) -> InForce<'s> {
         let roles = self.catalog().roles();
         let concerns = |policy: &&PolicyRecord| {
-            let is_his = subject.role.is_none_or(|role| roles.is_one_of(role, &policy.roles));
+            let is_his = subject
+                .role
+                .is_none_or(|role| roles.is_one_of(role, &policy.roles));
             is_his && (policy.command == '*' || policy.command == command.letter())
         };
         let all = subject.security.policies.iter().filter(concerns);
@@ -266,8 +269,8 @@ impl Planner<'_> {
                 continue;
             };
             let mut parts: Vec<Expr> = Vec::new();
-            parts.extend(is_for(policy, subject)?);
-            parts.push(self.condition_of(table, &text)?);
+            parts.extend(is_for(policy, subject));
+            parts.extend(self.condition_of(table, &text, subject)?);
             alternatives.push(and(parts));
         }
         Ok(match alternatives.len() {
@@ -288,8 +291,8 @@ impl Planner<'_> {
         let Some(text) = text(policy) else {
             return Ok(None);
         };
-        let condition = self.condition_of(table, &text)?;
-        Ok(Some(match is_for(policy, subject)? {
+        let condition = and(self.condition_of(table, &text, subject)?);
+        Ok(Some(match is_for(policy, subject) {
             None => condition,
             Some(his) => Expr::Or(vec![Expr::Not(Box::new(his)), condition]),
         }))
@@ -306,8 +309,14 @@ impl Planner<'_> {
         Expr::Or(vec![Expr::Not(Box::new(hides)), condition])
     }
 
-    /// A condition of a policy, over its table's frame. Whoever reads the table needs what the condition does.
-    fn condition_of(&self, table: &TableRef, text: &PolicyText) -> SqlResult<Expr> {
+    /// A condition of a policy, over its table's frame. Whom the policy concerns needs what the condition does; if that is not known
+    /// yet the condition comes behind another one that looks.
+    fn condition_of(
+        &self,
+        table: &TableRef,
+        text: &PolicyText,
+        subject: &Subject<'_>,
+    ) -> SqlResult<Vec<Expr>> {
         if self.guarded.borrow().contains(&table.id) {
             let message = format!(
                 "infinite recursion detected in policy for relation \"{}\"",
@@ -344,9 +353,25 @@ impl Planner<'_> {
         let bound = bound.map_err(SqlError::nowhere)?;
         self.number_behind(&inside);
         self.calls.take_over(&inside.calls);
+        let needs = inside.take_needs();
         self.reads_as(&inside);
-        self.need_all(inside.take_needs());
-        Ok(fold(bound))
+        let mut conditions = Vec::new();
+        match subject.asked {
+            true if needs.is_empty() => {}
+            true => {
+                let role = self.acts_as.get();
+                let of = |need: Need| Need {
+                    role: need.role.or(role),
+                    ..need
+                };
+                let needs: Vec<Need> = needs.into_iter().map(of).collect();
+                let numbers = oids(Need::numbers(&needs));
+                conditions.push(call(IS_ALLOWED, vec![numbers]));
+            }
+            false => self.need_all(needs),
+        }
+        conditions.push(fold(bound));
+        Ok(conditions)
     }
 }
 
@@ -394,7 +419,7 @@ fn no() -> Expr {
     Expr::Const(Value::Bool(false), SqlType::Bool)
 }
 
-/// A call of a function that SQL has no name for.
+/// A call of a function that SQL has no name for. All of them are there; in the place of one that is not NULL lets nothing through.
 fn call(name: &str, args: Vec<Expr>) -> Expr {
     let types: Vec<SqlType> = args.iter().map(Expr::ty).collect();
     match resolve(name, &types) {
@@ -403,25 +428,23 @@ fn call(name: &str, args: Vec<Expr>) -> Expr {
             args,
             ty: found.result,
         },
-        Err(_) => no(),
+        Err(_) => Expr::null(SqlType::Bool),
     }
 }
 
 /// That the user is one of those whom a policy is for; `None` if that is settled.
-fn is_for(policy: &PolicyRecord, subject: &Subject<'_>) -> SqlResult<Option<Expr>> {
+fn is_for(policy: &PolicyRecord, subject: &Subject<'_>) -> Option<Expr> {
     if subject.role.is_some() || policy.roles.contains(&RoleId::PUBLIC) {
-        return Ok(None);
+        return None;
     }
-    let roles = policy.roles.iter().map(|role| Value::Oid(role.0));
-    let roles = Array {
+    let roles = policy.roles.iter().map(|role| role.0);
+    Some(call(IS_ONE_OF, vec![oids(roles.collect())]))
+}
+
+fn oids(numbers: Vec<u32>) -> Expr {
+    let array = Array {
         element: SqlType::Oid,
-        values: roles.collect(),
+        values: numbers.into_iter().map(Value::Oid).collect(),
     };
-    let roles = Expr::Const(Value::Array(Box::new(roles)), SqlType::OidArray);
-    let found = resolve(IS_ONE_OF, &[SqlType::OidArray])?;
-    Ok(Some(Expr::Call {
-        function: found.function,
-        args: vec![roles],
-        ty: found.result,
-    }))
+    Expr::Const(Value::Array(Box::new(array)), SqlType::OidArray)
 }

@@ -263,7 +263,9 @@ impl Target {
             let mut conditions = Vec::new();
             match planner.part_of.get() {
                 PartOf::Nothing | PartOf::Steps => conditions = planner.met(table, command)?,
-                PartOf::Merge => checks.before = planner.checks(table, command, true, Words::Target)?,
+                PartOf::Merge => {
+                    checks.before = planner.checks(table, command, true, Words::Target)?
+                }
             }
             if reads {
                 conditions.extend(planner.met(table, Command::Select)?);
@@ -295,9 +297,10 @@ impl Target {
         let returns = insert.returning.is_some();
         let reads = planner.reads_target(self.relation()) || self.is_view() && returns;
         let table = &self.table;
-        let updates = insert.conflict.as_ref().is_some_and(|conflict| {
-            matches!(conflict.action, ConflictAction::Update { .. })
-        });
+        let updates = insert
+            .conflict
+            .as_ref()
+            .is_some_and(|conflict| matches!(conflict.action, ConflictAction::Update { .. }));
         self.as_owner(planner, || {
             let both = |command, using, words| -> SqlResult<Vec<Check>> {
                 let mut all = planner.checks(table, command, using, words)?;

@@ -284,7 +284,12 @@ fn with_names(planner: &Planner, view: &ViewRecord) -> String {
 }
 
 /// The text of a query with a schema before each relation and each routine whose name alone would not mean it to the reader.
-pub(crate) fn with_schemas(within: &Planner, reader: &Planner, text: &str, select: SelectStmt) -> String {
+pub(crate) fn with_schemas(
+    within: &Planner,
+    reader: &Planner,
+    text: &str,
+    select: SelectStmt,
+) -> String {
     let statement = NodeEnum::SelectStmt(Box::new(select));
     let queries = RefCell::new(BTreeSet::new());
     let places = RefCell::new(BTreeMap::new());

@@ -5,6 +5,7 @@
 
 use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
+use crate::privilege::Need;
 use quintet_base::SqlType::{
     Bool, Float8, Int4, Int8, Name, NameArray, Oid, OidArray, RegClass, Text, Uuid, Void,
 };
@@ -27,6 +28,10 @@ pub const HIDES_ROWS: &str = "hides_rows()";
 
 /// The name of the function that says whether the user has the privileges of one of some roles ([`Host::is_one_of`]).
 pub const IS_ONE_OF: &str = "is_one_of()";
+
+/// The name of the function that says whether somebody may do what he needs to ([`Host::allow`]): true, or an error. The needs are numbers, as
+/// [`Need::numbers`] has them.
+pub const IS_ALLOWED: &str = "is_allowed()";
 
 /// The name of the function that refuses a row that a policy does not let through, with this message.
 pub const REFUSE_ROW: &str = "refuse_row()";
@@ -206,6 +211,21 @@ fn is_one_of(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(host.is_one_of(&roles)))
 }
 
+fn is_allowed(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let Value::Array(array) = args[0] else {
+        return Ok(Value::Bool(true));
+    };
+    let numbers: Vec<u32> = array
+        .values
+        .iter()
+        .map(|number| u32::try_from(int(number)).unwrap_or(0))
+        .collect();
+    if host.is_restricted() {
+        host.allow(&Need::of_numbers(&numbers))?;
+    }
+    Ok(Value::Bool(true))
+}
+
 fn refuse_row(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     fail(SqlState::INSUFFICIENT_PRIVILEGE, str(args[0]))
 }
@@ -277,6 +297,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new(IS_REPLICA, &[], Bool, replica).stable(),
     new(HIDES_ROWS, &[Oid, Oid], Bool, hides_rows).stable(),
     new(IS_ONE_OF, &[OidArray], Bool, is_one_of).stable(),
+    new(IS_ALLOWED, &[OidArray], Bool, is_allowed).stable(),
     new(REFUSE_ROW, &[Text], Bool, refuse_row).volatile(),
     new("pg_backend_pid", &[], Int4, process_id).stable(),
     new("lastval", &[], Int8, last_value).volatile(),

@@ -260,11 +260,7 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned
 }
 
 /// ALTER TABLE … ROW LEVEL SECURITY; `false` if it is another command.
-pub(super) fn switch(
-    draft: &mut Draft,
-    table: &TableDef,
-    kind: AlterTableType,
-) -> SqlResult<bool> {
+pub(super) fn switch(draft: &mut Draft, table: &TableDef, kind: AlterTableType) -> SqlResult<bool> {
     use AlterTableType::*;
     let mut security = draft.security(table.id)?;
     match kind {
@@ -429,7 +425,10 @@ pub(super) fn rename_column(
     };
     refuse_rename(draft.planner, table.id, Some(number), &others)?;
     rename_in_texts(draft, table.id, |text| {
-        let is_named = text.uses.iter().any(|(_, columns)| columns.contains(&number));
+        let is_named = text
+            .uses
+            .iter()
+            .any(|(_, columns)| columns.contains(&number));
         is_named.then(|| hidden::with_name(&text.text, old, new))
     })
 }

@@ -19,7 +19,8 @@ use crate::names::{inner, required};
 use crate::parse;
 use crate::planner::Planner;
 use crate::records::{
-    ForeignKeyRecord, MatviewRecord, PolicyRecord, RoutineRecord, SequenceRecord, TableRecord, TriggerRecord,
+    ForeignKeyRecord, MatviewRecord, PolicyRecord, RoutineRecord, SequenceRecord, TableRecord,
+    TriggerRecord,
 };
 use crate::rewrite::same;
 use crate::routine;

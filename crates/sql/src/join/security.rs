@@ -9,8 +9,8 @@
 //!     [Filter(other policies AND what else the user asks)]
 //! ```
 
-use super::push::never_fails;
 use super::filter;
+use super::push::never_fails;
 use crate::expr::and;
 use crate::from::Leaf;
 use crate::rewrite::is_volatile;

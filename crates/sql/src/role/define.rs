@@ -254,7 +254,8 @@ fn refuse_needed(planner: &Planner, id: RoleId) -> SqlResult<()> {
         let named = named.filter(|policy| policy.roles.contains(&id));
         let table = catalog.table_by_id(security.table);
         let table = table.map_or("", |table| &table.name);
-        let shown = named.map(|policy| format!("target of policy {} on table {table}", policy.name));
+        let shown =
+            named.map(|policy| format!("target of policy {} on table {table}", policy.name));
         lines.extend(shown);
     }
     for record in catalog.roles().all_defaults() {

@@ -377,7 +377,9 @@ impl Embedding<'_, '_> {
 
     /// Keeps the rows that a statement gives in arrays; the query that gives them again.
     fn keep_rows(&mut self, planned: Planned) -> SqlResult<Node> {
-        let Planned { statement, columns, .. } = planned;
+        let Planned {
+            statement, columns, ..
+        } = planned;
         let kept = self.begin_keeping(&columns)?;
         let elements: Vec<usize> = columns
             .iter()

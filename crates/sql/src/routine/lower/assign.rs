@@ -202,7 +202,9 @@ impl Lowering<'_, '_, '_> {
         text: &SqlText,
         into: Option<&plpgsql::IntoClause>,
     ) -> SqlResult<()> {
-        let Planned { statement, columns, .. } = self.at.statement(&text.text)?;
+        let Planned {
+            statement, columns, ..
+        } = self.at.statement(&text.text)?;
         let into = match into {
             Some(into) => {
                 if columns.is_empty() {

@@ -269,7 +269,9 @@ impl Lowering<'_, '_, '_> {
         query: &SqlText,
         body: &[Statement],
     ) -> SqlResult<()> {
-        let Planned { statement, columns, .. } = self.at.statement(&query.text)?;
+        let Planned {
+            statement, columns, ..
+        } = self.at.statement(&query.text)?;
         let into = self.row_targets(target, &columns)?;
         let body = self.turns_over(label, &columns, body)?;
         self.at.add(Action::ForRow {
