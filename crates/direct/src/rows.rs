@@ -230,7 +230,7 @@ pub(crate) fn about(
 
 /// True if the user is not to see what is in a table's rows: policies concern him.
 fn is_hidden(table: &TableDef, host: &dyn Host) -> bool {
-    !matches!(host.hides_rows(table.id, None), Ok(false))
+    !matches!(host.hides_rows(table.relation(), None), Ok(false))
 }
 
 /// `(a, b)=(1, x)`; `None` for who is not to see it.

@@ -90,7 +90,7 @@ impl Host for Guised<'_> {
     }
 
     fn hides_rows(&self, table: TableId, role: Option<RoleId>) -> SqlResult<bool> {
-        let role = role.unwrap_or_else(|| self.role);
+        let role = role.unwrap_or(self.role);
         let shown = self.settings().shows_rows();
         self.host.schema.catalog.hides_rows(table, role, shown)
     }

@@ -251,7 +251,7 @@ fn insert_of_arrays(relation: &RangeVar, names: &[&str], values: Vec<Node>) -> N
 
 /// Who may not copy the rows of a table is told so before what its policies say.
 fn may_first(planner: &Planner, table: &TableDef, privileges: Privileges) -> SqlResult<()> {
-    match planner.catalog().security(table.id) {
+    match planner.catalog().security(table.relation()) {
         Some(_) => planner.must_have(table_object(table.relation()), privileges),
         None => Ok(()),
     }

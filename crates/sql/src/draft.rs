@@ -303,10 +303,18 @@ impl<'p, 'a> Draft<'p, 'a> {
             true => records::remove(key),
             false => records::write(key, record)?,
         });
-        if let Some(table) = self.planner.catalog().table_by_id(record.table) {
-            self.work(Work::Fence(spaces_of(table)));
+        if let Some(table) = self.planner.catalog().rows_of(record.table) {
+            self.work(Work::Fence(spaces_of(&table)));
         }
         Ok(())
+    }
+
+    /// Removes the row security of what goes.
+    pub fn forget_security(&mut self, table: TableId) {
+        if self.planner.catalog().security(table).is_some() {
+            let key = RecordKey::Security(table);
+            self.changes.push(records::remove(key));
+        }
     }
 
     /// Removes a policy.
@@ -580,6 +588,7 @@ impl<'p, 'a> Draft<'p, 'a> {
         }
         for part in divisions.parts_of(table) {
             self.drop_partition(part);
+            self.forget_security(part.id);
         }
         self.changes
             .push(records::remove(RecordKey::Partitioning(table)));
@@ -612,10 +621,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             let key = RecordKey::Matview(table.id);
             self.changes.push(records::remove(key));
         }
-        if self.planner.catalog().security(table.id).is_some() {
-            let key = RecordKey::Security(table.id);
-            self.changes.push(records::remove(key));
-        }
+        self.forget_security(table.id);
         let keys: Vec<ConstraintId> = (self.planner.catalog().foreign_keys_of(table.id))
             .map(|key| key.id)
             .collect();

@@ -275,7 +275,8 @@ impl Catalog {
 
     /// What makes the policies of a table, and has them concern somebody.
     fn security_texts(&self, security: &SecurityRecord) -> SqlResult<Vec<String>> {
-        let table = self.known(security.table)?;
+        let missing = || SqlError::internal("policies of what is not there");
+        let table = self.rows_of(security.table).ok_or_else(missing)?;
         if is_temporary(&table.schema) {
             return Ok(Vec::new());
         }
@@ -414,7 +415,7 @@ impl Catalog {
             let found = self.securities().find_map(|security| {
                 let mut policies = security.policies.iter();
                 let policy = policies.find(|policy| policy.id == number)?;
-                Some((self.record(security.table)?, policy))
+                Some((self.rows_of(security.table)?, policy))
             });
             let (table, policy) = found?;
             let table = qualified(&table.schema, &table.name);

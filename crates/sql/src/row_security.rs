@@ -121,7 +121,8 @@ impl Catalog {
         if shown {
             return Ok(true);
         }
-        let name = self.table_by_id(table).map_or("", |table| &table.name);
+        let named = self.rows_of(table);
+        let name = named.as_ref().map_or("", |table| &table.name);
         let message =
             format!("query would be affected by row-level security policy for table \"{name}\"");
         let error = SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message);
@@ -135,14 +136,14 @@ impl Catalog {
 }
 
 impl Planner<'_> {
-    /// Whom policies of a table concern here, if anybody. A partition that is named itself has none.
+    /// Whom policies of a table concern here, if anybody. A partition that is named itself has its own and not its table's.
     fn subject(&self, table: &TableDef) -> SqlResult<Option<Subject<'_>>> {
         let catalog = self.catalog();
-        let security = catalog.security(table.id);
+        let security = catalog.security(table.relation());
         let Some(security) = security.filter(|security| security.enabled) else {
             return Ok(None);
         };
-        if table.relation() != table.id || self.part_of.get() == PartOf::Steps {
+        if self.part_of.get() == PartOf::Steps {
             return Ok(None);
         }
         let asked = match self.context.user.rows {
@@ -158,7 +159,7 @@ impl Planner<'_> {
         };
         let concerned = match role {
             None => true,
-            Some(role) => catalog.hides_rows(table.id, role, shown)?,
+            Some(role) => catalog.hides_rows(table.relation(), role, shown)?,
         };
         Ok(concerned.then_some(Subject {
             security,
@@ -305,7 +306,7 @@ impl Planner<'_> {
         }
         let role = subject.role.unwrap_or(RoleId::PUBLIC);
         let number = |number| Expr::Const(Value::Oid(number), SqlType::Oid);
-        let hides = call(HIDES_ROWS, vec![number(table.id.0), number(role.0)]);
+        let hides = call(HIDES_ROWS, vec![number(table.relation().0), number(role.0)]);
         Expr::Or(vec![Expr::Not(Box::new(hides)), condition])
     }
 
@@ -317,7 +318,7 @@ impl Planner<'_> {
         text: &PolicyText,
         subject: &Subject<'_>,
     ) -> SqlResult<Vec<Expr>> {
-        if self.guarded.borrow().contains(&table.id) {
+        if self.guarded.borrow().contains(&table.relation()) {
             let message = format!(
                 "infinite recursion detected in policy for relation \"{}\"",
                 table.name
@@ -345,7 +346,7 @@ impl Planner<'_> {
         inside.calls.allow();
         inside.acts_as.set(self.acts_as.get());
         let mut guarded = self.guarded.borrow().clone();
-        guarded.push(table.id);
+        guarded.push(table.relation());
         inside.guarded.replace(guarded);
         let scope = Scope::of_table(table);
         let node = parse_expression(&text.text)?;

@@ -200,26 +200,22 @@ fn hides_rows(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(hides))
 }
 
-fn is_one_of(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
-    let Value::Array(array) = args[0] else {
-        return Ok(Value::Bool(false));
+fn numbers_in(array: &Value) -> impl Iterator<Item = u32> {
+    let values = match array {
+        Value::Array(array) => array.values.as_slice(),
+        _ => &[],
     };
-    let roles = array.values.iter();
-    let roles: Vec<RoleId> = roles
-        .map(|role| RoleId(u32::try_from(int(role)).unwrap_or(0)))
-        .collect();
+    let numbers = values.iter().filter_map(Value::as_i64);
+    numbers.filter_map(|number| u32::try_from(number).ok())
+}
+
+fn is_one_of(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let roles: Vec<RoleId> = numbers_in(args[0]).map(RoleId).collect();
     Ok(Value::Bool(host.is_one_of(&roles)))
 }
 
 fn is_allowed(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
-    let Value::Array(array) = args[0] else {
-        return Ok(Value::Bool(true));
-    };
-    let numbers: Vec<u32> = array
-        .values
-        .iter()
-        .map(|number| u32::try_from(int(number)).unwrap_or(0))
-        .collect();
+    let numbers: Vec<u32> = numbers_in(args[0]).collect();
     if host.is_restricted() {
         host.allow(&Need::of_numbers(&numbers))?;
     }

@@ -108,6 +108,9 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
     if tag != "ALTER TABLE" {
         return Err(planner.unsupported(format!("this form of {tag}"), relation.location));
     }
+    if let Some(planned) = policy::switch_part(planner, relation, &commands)? {
+        return Ok(planned);
+    }
     if let Some(planned) = partition::alter(planner, relation, &commands)? {
         return Ok(planned);
     }

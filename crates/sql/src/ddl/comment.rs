@@ -176,7 +176,7 @@ fn subject(planner: &Planner, kind: ObjectType, object: &Node) -> SqlResult<Opti
             };
             let shown = table.last().copied().unwrap_or_default();
             let found = match relation(planner, table)? {
-                Relation::Table(table) => {
+                Relation::Table(table) | Relation::Partition(table) => {
                     planner.must_own_table(table)?;
                     planner.catalog().security(table)
                 }

@@ -369,6 +369,7 @@ pub(super) fn drop(
     divided.fence(draft)?;
     divided.remove_rows(draft, id)?;
     draft.drop_partition(&part);
+    draft.forget_security(id);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Relies on: `row_security` for what policies do.  Promises: a policy's conditions can be planned when it is made, and what they
 //! use cannot go before it, unless with CASCADE; whoever has begun to write to the table by a plan without it is
-//! fenced off.  Does not: policies of a single partition, renaming what a policy's query names (0A000).
+//! fenced off. A partition may have policies of its own.  Does not: renaming what a policy's query names (0A000).
 
 use super::hidden;
 use super::rename::has_word;
@@ -11,7 +11,7 @@ use crate::coerce;
 use crate::command::Planned;
 use crate::draft::Draft;
 use crate::expr::Binder;
-use crate::from::{find_named, target_table};
+use crate::from::{find_named, row_target};
 use crate::names::{self, inner, required};
 use crate::parse::{expression_text, parse_expression};
 use crate::planner::Planner;
@@ -22,7 +22,8 @@ use crate::row_security::unasked;
 use crate::scope::Scope;
 use pg_query::NodeRef;
 use pg_query::protobuf::{
-    AlterPolicyStmt, AlterTableType, CreatePolicyStmt, DropStmt, Node, RangeVar, RenameStmt,
+    AlterPolicyStmt, AlterTableCmd, AlterTableType, CreatePolicyStmt, DropStmt, Node, RangeVar,
+    RenameStmt,
 };
 use quintet_base::{RoleId, RoutineId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::ObjectKind;
@@ -42,9 +43,9 @@ fn table_of(planner: &Planner, relation: &RangeVar) -> SqlResult<TableRef> {
             planner.must_own_table(id)?;
             return Err(no_table(&relation.relname));
         }
-        _ => target_table(planner, relation).map_err(SqlError::nowhere)?,
+        _ => row_target(planner, relation).map_err(SqlError::nowhere)?,
     };
-    planner.must_own_table(table.id)?;
+    planner.must_own_table(table.relation())?;
     match planner.catalog().matview(table.id) {
         Some(_) => Err(no_table(&table.name)),
         None => Ok(table),
@@ -146,7 +147,7 @@ pub(super) fn create(planner: &Planner, statement: &CreatePolicyStmt) -> SqlResu
     let using = text_of(planner, &table, statement.qual.as_deref())?;
     let check = text_of(planner, &table, statement.with_check.as_deref())?;
     let mut draft = Draft::new(planner);
-    let mut security = draft.security(table.id)?;
+    let mut security = draft.security(table.relation())?;
     let name = &statement.policy_name;
     if security.policy(name).is_some() {
         return Err(there_already(name, &table.name));
@@ -179,7 +180,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterPolicyStmt) -> SqlResult
     let using = text_of(planner, &table, statement.qual.as_deref())?;
     let check = text_of(planner, &table, statement.with_check.as_deref())?;
     let mut draft = Draft::new(planner);
-    let mut security = draft.security(table.id)?;
+    let mut security = draft.security(table.relation())?;
     let name = &statement.policy_name;
     let mut policies = security.policies.iter_mut();
     let Some(policy) = policies.find(|policy| policy.name == *name) else {
@@ -206,7 +207,7 @@ pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Pla
     let table = table_of(planner, required(statement.relation.as_ref())?)?;
     let (old, new) = (&statement.subname, &statement.newname);
     let mut draft = Draft::new(planner);
-    let mut security = draft.security(table.id)?;
+    let mut security = draft.security(table.relation())?;
     if security.policy(new).is_some() {
         return Err(there_already(new, &table.name));
     }
@@ -229,7 +230,7 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned
             _ => return Err(SqlError::unsupported("a reference to another database")),
         };
         let found = match planner.find_relation(schema, table) {
-            Some(Relation::Table(id)) => planner.catalog().table_by_id(id),
+            Some(Relation::Table(id) | Relation::Partition(id)) => planner.catalog().rows_of(id),
             Some(_) => return Err(not_there(name, table)),
             None => None,
         };
@@ -242,13 +243,14 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned
             }
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, message));
         };
-        let security = draft.security(found.id)?;
+        let found = found.relation();
+        let security = draft.security(found)?;
         match security.policy(name) {
             Some(_) => {
-                let owns = planner.must_own_table(found.id);
+                let owns = planner.must_own_table(found);
                 let refused = |_| denied(format!("must be owner of relation {table}"));
                 owns.map_err(refused)?;
-                draft.drop_policy(found.id, name)?;
+                draft.drop_policy(found, name)?;
             }
             None if statement.missing_ok => planner.notice(format!(
                 "policy \"{name}\" for relation \"{table}\" does not exist, skipping"
@@ -262,7 +264,7 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned
 /// ALTER TABLE … ROW LEVEL SECURITY; `false` if it is another command.
 pub(super) fn switch(draft: &mut Draft, table: &TableDef, kind: AlterTableType) -> SqlResult<bool> {
     use AlterTableType::*;
-    let mut security = draft.security(table.id)?;
+    let mut security = draft.security(table.relation())?;
     match kind {
         AtEnableRowSecurity => security.enabled = true,
         AtDisableRowSecurity => security.enabled = false,
@@ -274,10 +276,51 @@ pub(super) fn switch(draft: &mut Draft, table: &TableDef, kind: AlterTableType) 
     Ok(true)
 }
 
+/// The same of a partition, if the statement is about nothing else.
+pub(super) fn switch_part(
+    planner: &Planner,
+    relation: &RangeVar,
+    commands: &[&AlterTableCmd],
+) -> SqlResult<Option<Planned>> {
+    use AlterTableType::*;
+    let is_switch = |command: &&AlterTableCmd| {
+        matches!(
+            command.subtype(),
+            AtEnableRowSecurity | AtDisableRowSecurity | AtForceRowSecurity | AtNoForceRowSecurity
+        )
+    };
+    if !commands.iter().all(is_switch) {
+        return Ok(None);
+    }
+    let Some(Relation::Partition(id)) = find_named(planner, relation)? else {
+        return Ok(None);
+    };
+    let table = required(planner.catalog().rows_of(id))?;
+    planner.must_own_table(id)?;
+    let mut draft = Draft::new(planner);
+    for command in commands {
+        switch(&mut draft, &table, command.subtype())?;
+    }
+    draft.finish("ALTER TABLE").map(Some)
+}
+
 /// A policy, as messages name it.
 pub(super) fn described(catalog: &Catalog, (table, name): &Needing) -> String {
-    let table = catalog.table_by_id(*table).map_or("", |table| &table.name);
+    let table = catalog.rows_of(*table);
+    let table = table.as_ref().map_or("", |table| &table.name);
     format!("policy {name} on table {table}")
+}
+
+/// Whether a policy's condition names a relation; `column`: this one of its columns, which partitions share with their table.
+fn uses(
+    catalog: &Catalog,
+    policy: &PolicyRecord,
+    relation: TableId,
+    column: Option<usize>,
+) -> bool {
+    let parts = catalog.divisions().parts_of(relation);
+    let mut parts = parts.filter(|_| column.is_some()).map(|part| part.id);
+    policy.uses(relation, column) || parts.any(|part| policy.uses(part, column))
 }
 
 /// The policies that name a relation, or this one of its columns. Those of a table that goes go with it.
@@ -292,7 +335,8 @@ pub(super) fn naming(draft: &Draft, relation: TableId, column: Option<usize>) ->
             continue;
         }
         let naming = now.policies.iter();
-        let naming = naming.filter(|policy| policy.uses(relation, column));
+        let naming =
+            naming.filter(|policy| uses(draft.planner.catalog(), policy, relation, column));
         found.extend(naming.map(|policy| (policy.id, (security.table, policy.name.clone()))));
     }
     // Oldest first.
@@ -396,7 +440,7 @@ fn refuse_rename(
         let stands = |text: &PolicyText| has_query(&text.text) && may(text);
         let names = |policy: &&PolicyRecord| match security.table == relation {
             true => policy.texts().any(stands),
-            false => policy.uses(relation, column),
+            false => uses(catalog, policy, relation, column),
         };
         if let Some(policy) = security.policies.iter().find(names) {
             let what = described(catalog, &(security.table, policy.name.clone()));
@@ -439,8 +483,8 @@ pub(super) fn rename_column(
 /// `0A000`.
 pub(super) fn rename_table(draft: &mut Draft, table: &TableDef, new: &str) -> SqlResult<()> {
     let is_named = |text: &PolicyText| has_word(&text.text, &table.name);
-    refuse_rename(draft.planner, table.id, None, &is_named)?;
-    rename_in_texts(draft, table.id, |text| {
+    refuse_rename(draft.planner, table.relation(), None, &is_named)?;
+    rename_in_texts(draft, table.relation(), |text| {
         Some(hidden::with_table(&text.text, &table.name, new))
     })
 }
@@ -461,6 +505,28 @@ fn rename_in_texts(
         }
     }
     draft.put_security(&security)
+}
+
+/// A table becomes a partition: what its policies name are columns of the other. `places`: for each of these the table's own.
+pub(super) fn become_part(
+    draft: &mut Draft,
+    table: TableId,
+    places: &[Option<usize>],
+) -> SqlResult<()> {
+    let mut security = draft.security(table)?;
+    let policies = security.policies.iter_mut();
+    let texts = policies.flat_map(PolicyRecord::texts_mut);
+    for (_, columns) in texts
+        .flat_map(|text| &mut text.uses)
+        .filter(|(used, _)| *used == table)
+    {
+        let now = |own: &usize| places.iter().position(|place| place.as_ref() == Some(own));
+        *columns = columns.iter().filter_map(now).collect();
+    }
+    match security == SecurityRecord::none(table) {
+        true => Ok(()),
+        false => draft.put_security(&security),
+    }
 }
 
 /// Takes roles that go out of policies; one that is for nobody else goes.

@@ -402,6 +402,8 @@ fn whole(
     }
     if let Relation::Partition(id) = found {
         let mut record = (**required(catalog.divisions().part(id))?).clone();
+        let part = required(catalog.rows_of(id))?;
+        super::policy::rename_table(&mut draft, &part, &new)?;
         record.name = new;
         draft.put_partition(&record)?;
         return draft.finish(tag);

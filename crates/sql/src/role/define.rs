@@ -252,8 +252,8 @@ fn refuse_needed(planner: &Planner, id: RoleId) -> SqlResult<()> {
     for security in catalog.securities() {
         let named = security.policies.iter();
         let named = named.filter(|policy| policy.roles.contains(&id));
-        let table = catalog.table_by_id(security.table);
-        let table = table.map_or("", |table| &table.name);
+        let table = catalog.rows_of(security.table);
+        let table = table.as_ref().map_or("", |table| &table.name);
         let shown =
             named.map(|policy| format!("target of policy {} on table {table}", policy.name));
         lines.extend(shown);

@@ -34,7 +34,7 @@ pub(super) const RELATIONS: &[Definition] = &[
                 vec![
                     oid(policy.id),
                     text(&policy.name),
-                    oid(table.id.0),
+                    oid(table.relation().0),
                     text(&policy.command.to_string()),
                     flag(policy.permissive),
                     Value::Array(Box::new(Array {
@@ -95,14 +95,15 @@ fn rows(
     let catalog = planner.catalog();
     let mut found = Vec::new();
     for security in catalog.securities() {
-        if let Some(table) = catalog.table_by_id(security.table) {
-            found.extend(security.policies.iter().map(|policy| (table, policy)));
+        if let Some(table) = catalog.rows_of(security.table) {
+            let policies = security.policies.iter();
+            found.extend(policies.map(|policy| (TableRef::clone(&table), policy)));
         }
     }
     // Oldest first.
     found.sort_by_key(|(_, policy)| policy.id);
     let rows = found.into_iter();
-    rows.map(|(table, policy)| row(table, policy)).collect()
+    rows.map(|(table, policy)| row(&table, policy)).collect()
 }
 
 /// What a policy is for, as CREATE POLICY says it.

@@ -11,7 +11,7 @@
 
 use super::{Divided, bound, rows_where, violated};
 use crate::command::Planned;
-use crate::ddl::{record_of, table_object};
+use crate::ddl::{policy, record_of, table_object};
 use crate::draft::{Draft, owned_sequences, spaces_of};
 use crate::from::row_target;
 use crate::names::{inner, required};
@@ -98,6 +98,7 @@ fn attach(draft: &mut Draft, divided: &Divided, what: &PartitionCmd) -> SqlResul
     });
     divided.clear_default(draft, &bound)?;
     draft.forget_table(&own);
+    policy::become_part(draft, own.id, &places)?;
     for key in record.primary_key.iter().map(|key| &key.name) {
         draft.free_name(key);
     }
