@@ -5,6 +5,7 @@ there after a restart.
 """
 
 import threading
+import time
 
 import psycopg
 
@@ -127,6 +128,43 @@ def a_statement_under_way_is_not_told_of_a_policy_halfway():
         stop.set()
         thread.join()
         check(counts <= {(100, 50), (50, 50)}, counts)
+
+
+@test
+def a_row_that_is_taken_away_meanwhile_is_neither_shown_nor_changed():
+    with server() as s, s.connect(autocommit=False) as admin:
+        prepare(admin)
+        admin.execute("create policy free on t for insert with check (true)")
+        admin.commit()
+        statements = [
+            ("select id from t where id = 2 for update", 0),
+            ("update t set v = v + 1 where id = 2", 0),
+            ("delete from t where id = 2", 0),
+            ("call bump(2)", None),
+            ("insert into t values (2, 'ann') on conflict (id) do update set v = 99", "42501"),
+        ]
+        for statement, expected in statements:
+            admin.execute("update t set who = 'bob', v = 7 where id = 2")
+            found = []
+
+            def waits(statement=statement, found=found):
+                with s.connect(user="ann") as ann:
+                    ann.execute("set default_transaction_isolation = 'read committed'")
+                    try:
+                        cursor = ann.execute(statement)
+                        found.append(cursor.rowcount if statement[:4] != "call" else None)
+                    except psycopg.Error as error:
+                        found.append(error.diag.sqlstate)
+
+            thread = threading.Thread(target=waits)
+            thread.start()
+            time.sleep(0.3)
+            admin.commit()
+            thread.join()
+            equal(found, [expected], statement)
+            equal(admin.execute("select who, v from t where id = 2").fetchone(), ("bob", 7), statement)
+            admin.execute("update t set who = 'ann' where id = 2")
+            admin.commit()
 
 
 @test

@@ -163,6 +163,7 @@ impl From {
         }
         conditions.extend(planner.met(table, row_security::Command::Select)?);
         if let Some(leaf) = self.leaves.last_mut() {
+            let conditions = row_security::each_once(conditions);
             for condition in row_security::moved(conditions, leaf.offset) {
                 split(condition, &mut leaf.security);
             }

@@ -31,7 +31,7 @@ use crate::expr::{Binder, and};
 use crate::parse::parse_expression;
 use crate::planner::{PlanContext, Planner, Who};
 use crate::records::{PolicyRecord, PolicyText, SecurityRecord};
-use crate::rewrite::move_columns;
+use crate::rewrite::{move_columns, same};
 use crate::scope::Scope;
 use crate::variables::Variables;
 use quintet_base::value::Array;
@@ -384,6 +384,29 @@ pub(crate) fn unasked<'a>(context: &PlanContext<'a>) -> PlanContext<'a> {
             ..context.user
         },
         ..*context
+    }
+}
+
+/// Conditions without those that stand before: a policy for all commands is met several times.
+pub(crate) fn each_once(conditions: Vec<Expr>) -> Vec<Expr> {
+    let mut all: Vec<Expr> = Vec::with_capacity(conditions.len());
+    for condition in conditions {
+        if !all.iter().any(|other| same(other, &condition)) {
+            all.push(condition);
+        }
+    }
+    all
+}
+
+/// Adds checks that are not there yet.
+pub(crate) fn add(all: &mut Vec<Check>, more: Vec<Check>) {
+    for check in more {
+        let is_there = |other: &Check| {
+            other.message == check.message && same(&other.condition, &check.condition)
+        };
+        if !all.iter().any(is_there) {
+            all.push(check);
+        }
     }
 }
 

@@ -24,7 +24,7 @@ use crate::names;
 use crate::planner::Planner;
 use crate::records::{CheckOption, ViewRecord};
 use crate::rewrite::move_columns;
-use crate::row_security::{Check, Command, PartOf, RowChecks, Words};
+use crate::row_security::{self, Check, Command, PartOf, RowChecks, Words, add};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::system::is_system_table;
 use crate::variables::Variables;
@@ -273,7 +273,7 @@ impl Target {
             if let Some(leaf) = from.leaves.first_mut() {
                 // Before what a view asks.
                 let of_view = std::mem::take(&mut leaf.security);
-                for condition in conditions {
+                for condition in row_security::each_once(conditions) {
                     crate::from::split(condition, &mut leaf.security);
                 }
                 leaf.security.extend(of_view);
@@ -282,7 +282,7 @@ impl Target {
                 checks.after = planner.checks(table, command, false, Words::New)?;
                 if reads {
                     let read = planner.checks(table, Command::Select, true, Words::New)?;
-                    checks.after.extend(read);
+                    add(&mut checks.after, read);
                 }
             }
             Ok(checks)
@@ -305,7 +305,10 @@ impl Target {
             let both = |command, using, words| -> SqlResult<Vec<Check>> {
                 let mut all = planner.checks(table, command, using, words)?;
                 if reads {
-                    all.extend(planner.checks(table, Command::Select, true, words)?);
+                    add(
+                        &mut all,
+                        planner.checks(table, Command::Select, true, words)?,
+                    );
                 }
                 Ok(all)
             };

@@ -14,17 +14,36 @@ use quintet_sql::{Catalog, Command, PlanContext, Planned, parse, plan};
 
 struct World {
     catalog: Catalog,
+    user: quintet_sql::Who,
 }
 
 impl World {
     fn new() -> World {
         World {
             catalog: Catalog::load([]).expect("no records are a catalogue"),
+            user: quintet_sql::Who::SYSTEM,
         }
+    }
+
+    /// `SET ROLE name`: from here on plans are this role's; `none`: nobody's in particular.
+    fn become_role(&mut self, name: &str) {
+        let role = self.catalog.roles().named(name);
+        self.user = match role {
+            Some(role) => quintet_sql::Who {
+                role,
+                rows: quintet_sql::RowSecurity::On,
+                ..quintet_sql::Who::SYSTEM
+            },
+            None => quintet_sql::Who::SYSTEM,
+        };
     }
 
     /// What planning a text says, as lines.
     fn run(&mut self, text: &str) -> Vec<String> {
+        if let Some(name) = text.strip_prefix("SET ROLE ") {
+            self.become_role(name);
+            return Vec::new();
+        }
         let statements = match parse(text) {
             Ok(statements) => statements,
             Err(error) => return describe_error(&error),
@@ -35,7 +54,7 @@ impl World {
             let context = PlanContext {
                 catalog: &self.catalog,
                 schema: "public",
-                user: quintet_sql::Who::SYSTEM,
+                user: self.user,
                 database: "quintet",
                 format: &format,
                 dynamic: &quintet_sql::NOTHING_DYNAMIC,
@@ -276,7 +295,7 @@ macro_rules! scripts {
 
 scripts! {
     access_paths, select, aggregates, joins, subqueries, changes, schema, alter, utility, copy, system, errors,
-    functions, inverted, partitions,
+    functions, inverted, partitions, row_security,
 }
 
 #[test]
