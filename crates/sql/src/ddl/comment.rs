@@ -10,6 +10,7 @@ use crate::draft::Draft;
 use crate::names::inner;
 use crate::planner::Planner;
 use crate::records::{CommentRecord, CommentsRecord};
+use crate::role::denied;
 use crate::routine;
 use crate::system;
 use pg_query::NodeEnum;
@@ -177,7 +178,8 @@ fn subject(planner: &Planner, kind: ObjectType, object: &Node) -> SqlResult<Opti
             let shown = table.last().copied().unwrap_or_default();
             let found = match relation(planner, table)? {
                 Relation::Table(table) | Relation::Partition(table) => {
-                    planner.must_own_table(table)?;
+                    let refused = |_| denied(format!("must be owner of relation {shown}"));
+                    planner.must_own_table(table).map_err(refused)?;
                     planner.catalog().security(table)
                 }
                 _ => None,

@@ -56,7 +56,19 @@ fn tables_of_earlier_versions_are_read() {
 }
 
 #[test]
-fn views_without_a_check_option_are_read() {
+fn roles_of_earlier_versions_are_read() {
+    let mut record = RoleRecord::plain(RoleId(7), "ann");
+    let value = write_role(&record).unwrap().value.unwrap();
+    let mut first = value[..value.len() - 1].to_vec();
+    first[0] = VERSION;
+    assert_eq!(read_role(&first).unwrap(), record);
+    record.bypass = true;
+    let value = write_role(&record).unwrap().value.unwrap();
+    assert_eq!(read_role(&value).unwrap(), record);
+}
+
+#[test]
+fn views_of_earlier_versions_are_read() {
     let record = ViewRecord {
         id: TableId(7),
         schema: "public".into(),
@@ -72,12 +84,19 @@ fn views_without_a_check_option_are_read() {
     };
     let value = write_view(&record).unwrap().value.unwrap();
     assert_eq!(read_view(&value).unwrap(), record);
-    let mut first = value[..value.len() - 1].to_vec();
+    let options = postcard::to_allocvec(&record.options).unwrap();
+    let mut second = value[..value.len() - options.len()].to_vec();
+    second[0] = CHECKED_VERSION;
+    let before = ViewRecord {
+        options: ViewOptions::default(),
+        ..record
+    };
+    assert_eq!(read_view(&second).unwrap(), before);
+    let mut first = second[..second.len() - 1].to_vec();
     first[0] = VERSION;
     let before = ViewRecord {
         check: CheckOption::None,
-        options: ViewOptions::default(),
-        ..record
+        ..before
     };
     assert_eq!(read_view(&first).unwrap(), before);
 }

@@ -79,9 +79,14 @@ impl RowChecks {
     fn in_insert(&self, mut insert: Insert) -> SqlResult<Insert> {
         if !self.added.is_empty() {
             let types: Vec<SqlType> = insert.values.iter().map(Expr::ty).collect();
+            let mut exprs = insert.values;
+            if insert.table.primary_key.is_none() {
+                // In the place of the number that the row is going to have: that there is one is all that is asked of it.
+                exprs.push(Expr::Const(Value::Int8(0), SqlType::Int8));
+            }
             let row = Plan::Project {
                 input: Box::new(insert.source),
-                exprs: insert.values,
+                exprs,
             };
             insert.source = asking(row, self.added.iter().map(|check| or_refuse(check, None)));
             let places = types.into_iter().enumerate();
