@@ -17,6 +17,7 @@
 //! inet, cidr  family (2, 3), bits of the network, 1 of a cidr, 4 or 16, and as many bytes
 //! macaddr     6 bytes
 //! bit, varbit i32 bits, and as many bytes as it takes for them, the first bit highest
+//! ranges      as `range` says; multiranges as `multirange` does
 //! enum        u32 place in rows; clients see the label's UTF-8
 //! array       i32 dimensions (0 or 1), i32 1 if a NULL is inside, u32 element OID,
 //!             with 1 dimension: i32 elements, i32 lower bound (1, of vectors 0);
@@ -28,8 +29,10 @@ use crate::datetime;
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::multirange;
 use crate::network::{Family, Inet};
 use crate::numeric::Numeric;
+use crate::range;
 use crate::text_format::FormatContext;
 use crate::types::{SqlType, TypeFamily};
 use crate::value::{Array, EnumValue, Str, Value};
@@ -74,6 +77,8 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(&(v.len() as i32).to_be_bytes());
             out.extend_from_slice(v.bytes());
         }
+        Value::Range(v) => range::write_binary(v, out),
+        Value::Multirange(v) => multirange::write_binary(v, out),
         Value::Array(v) if v.element == SqlType::Record => {}
         Value::Array(v) => write_array(v, out),
         Value::Interval(v) => {
@@ -216,7 +221,7 @@ fn write_numeric(value: &Numeric, out: &mut Vec<u8>) {
     wire.into_iter().for_each(put);
 }
 
-fn invalid(ty: SqlType) -> SqlError {
+pub(crate) fn invalid(ty: SqlType) -> SqlError {
     SqlError::new(
         SqlState::INVALID_BINARY_REPRESENTATION,
         format!("incorrect binary data format for type {ty}"),
@@ -259,6 +264,8 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         SqlType::MacAddr => Value::MacAddr(exact(ty, bytes)?),
         SqlType::Inet | SqlType::Cidr => Value::Inet(read_inet(ty, bytes)?),
         SqlType::Bit | SqlType::VarBit => Value::Bits(read_bits(ty, bytes)?),
+        SqlType::Range(kind) => Value::range(range::read_binary(kind, bytes)?),
+        SqlType::Multirange(kind) => Value::multirange(multirange::read_binary(kind, bytes)?),
         SqlType::Interval => {
             let bytes = exact::<16>(ty, bytes)?;
             let (micros, rest) = bytes.split_first_chunk::<8>().ok_or_else(|| invalid(ty))?;

@@ -88,6 +88,8 @@ states! {
     INVALID_ARGUMENT_FOR_POWER = b"2201F";
     /// A sequence is used up.
     SEQUENCE_LIMIT_EXCEEDED = b"2200H";
+    /// A value that cannot be, of no class of its own.
+    DATA_EXCEPTION = b"22000";
     /// An array index or shape that does not fit.
     ARRAY_SUBSCRIPT_ERROR = b"2202E";
     /// More or fewer bits than there have to be.
@@ -98,6 +100,8 @@ states! {
     FOREIGN_KEY_VIOLATION = b"23503";
     /// A key that is there already.
     UNIQUE_VIOLATION = b"23505";
+    /// A row that may not be beside another.
+    EXCLUSION_VIOLATION = b"23P01";
     /// A CHECK that is false.
     CHECK_VIOLATION = b"23514";
     /// `with_check_option_violation`

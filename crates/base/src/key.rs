@@ -27,6 +27,7 @@
 //!   timetz          the moment in UTC as int8, then seconds west as int4
 //!   inet cidr       02 or 03 for the family, the address with what is behind the network zero, the length
 //!                   of the network, the address
+//!   ranges          as `range` says; multiranges as `multirange` does
 //!   bit, varbit     the bytes as of bytea, then how many bits of the last one count, 00 if there is none
 //!   jsonb           an empty array as the whole document: 01. Else 02 and the document: null 10,
 //!                   string 20 and as text, number 30 and as numeric, false 40, true 41,
@@ -45,8 +46,10 @@ use crate::datum::Datum;
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::Interval;
 use crate::json::{DEPTH_MAX, Json};
+use crate::multirange;
 use crate::network::{Family, Inet};
 use crate::numeric::Numeric;
+use crate::range;
 use crate::types::{SqlType, TypeFamily};
 use crate::value::{Array, EnumValue, Str, Value};
 
@@ -116,6 +119,8 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
             encode_bytes(v.bytes(), out);
             out.push(v.bits_of_last());
         }
+        Value::Range(v) => range::encode_key(v, out),
+        Value::Multirange(v) => multirange::encode_key(v, out),
         Value::Interval(v) => {
             out.extend_from_slice(&(v.span() ^ i128::MIN).to_be_bytes());
         }
@@ -312,11 +317,11 @@ fn encode_numeric(value: &Numeric, out: &mut Vec<u8>) {
     out.push(DIGITS_END ^ flip);
 }
 
-fn corrupt() -> SqlError {
+pub(crate) fn corrupt() -> SqlError {
     SqlError::new(SqlState::DATA_CORRUPTED, "stored key is damaged")
 }
 
-fn take<const N: usize>(bytes: &mut &[u8]) -> SqlResult<[u8; N]> {
+pub(crate) fn take<const N: usize>(bytes: &mut &[u8]) -> SqlResult<[u8; N]> {
     let (head, rest) = bytes.split_first_chunk::<N>().ok_or_else(corrupt)?;
     *bytes = rest;
     Ok(*head)
@@ -372,6 +377,8 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
         SqlType::MacAddr => Value::MacAddr(take(bytes)?),
         SqlType::Inet | SqlType::Cidr => Value::Inet(decode_inet(ty, bytes)?),
         SqlType::Bit | SqlType::VarBit => Value::Bits(decode_bits(bytes)?),
+        SqlType::Range(kind) => Value::range(range::decode_key(kind, bytes)?),
+        SqlType::Multirange(kind) => Value::multirange(multirange::decode_key(kind, bytes)?),
         SqlType::Interval => {
             let span = i128::from_be_bytes(take(bytes)?) ^ i128::MIN;
             Value::Interval(Interval::from_span(span).ok_or_else(corrupt)?)

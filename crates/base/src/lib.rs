@@ -14,6 +14,7 @@
 //! | `datum` | values where they lie |
 //! | `numeric`, `datetime`, `interval` | exact decimals and calendar arithmetic as PostgreSQL defines them |
 //! | `json` | JSON documents, as text and as values |
+//! | `range`, `multirange` | what lies between two values, and sets of such |
 //! | `network` | addresses of the internet and of network cards |
 //! | `bits` | strings of bits |
 //! | `text_format`, `binary_format` | values as the protocol, COPY and literals write them |
@@ -34,10 +35,12 @@ pub mod json;
 pub mod key;
 pub mod level;
 pub mod limits;
+pub mod multirange;
 pub mod network;
 pub mod numeric;
 pub mod objects;
 pub mod patience;
+pub mod range;
 pub mod row;
 pub mod text_format;
 pub mod types;
@@ -54,8 +57,10 @@ pub use ids::{
 pub use interval::Interval;
 pub use json::Json;
 pub use level::Level;
+pub use multirange::Multirange;
 pub use network::Inet;
 pub use numeric::Numeric;
 pub use patience::Patience;
+pub use range::{Range, RangeKind};
 pub use types::{SqlType, TypeMod};
 pub use value::{Array, Str, Value};

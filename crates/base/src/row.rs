@@ -13,8 +13,8 @@
 //! ```
 //! Fixed: bool 1, int2 2, int4/float4/date/oid/enum (place) 4, int8/float8/timestamps/time 8, uuid 16, macaddr 6, timetz 12
 //! (micros, seconds east), interval 16 (micros, days, months).
-//! Variable: text family and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays, inet, cidr and bits as
-//! `binary_format` writes them, records, which are in no table, as `record` does.
+//! Variable: text family and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays, inet, cidr, bits
+//! and ranges as `binary_format` writes them, records, which are in no table, as `record` does.
 
 mod record;
 
@@ -667,12 +667,18 @@ fn write_variable(out: &mut Vec<u8>, value: Datum<'_>) {
         Datum::Lying(Value::Array(array)) if array.element == SqlType::Record => {
             record::write(&array.values, out);
         }
-        Datum::Lying(value @ (Value::Array(_) | Value::Inet(_) | Value::Bits(_))) => {
-            crate::binary_format::write(value, out)
-        }
+        Datum::Lying(value) if is_kept_as_sent(value) => crate::binary_format::write(value, out),
         Datum::Lying(Value::Jsonb(json)) => json.write_bytes(out),
         other => panic!("{other:?} in a variable column: the binder let a wrong type through"),
     }
+}
+
+fn is_kept_as_sent(value: &Value) -> bool {
+    use Value::{Array, Bits, Inet, Multirange, Range};
+    matches!(
+        value,
+        Array(_) | Inet(_) | Bits(_) | Range(_) | Multirange(_)
+    )
 }
 
 fn read_variable(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
@@ -691,7 +697,8 @@ fn read_variable(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         TypeFamily::Exact => Ok(Value::numeric(
             Numeric::from_bytes(bytes).ok_or_else(|| corrupt("numeric"))?,
         )),
-        _ => crate::binary_format::read(ty, bytes).map_err(|_| corrupt("array, address or bits")),
+        _ => crate::binary_format::read(ty, bytes)
+            .map_err(|_| corrupt("array, address, bits or range")),
     }
 }
 

@@ -17,9 +17,11 @@ use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::{self, IntervalStyle};
 use crate::json::{self, Json};
 use crate::limits::IDENTIFIER_BYTES_MAX;
+use crate::multirange;
 use crate::network;
 use crate::numeric::Numeric;
 use crate::objects::ObjectNames;
+use crate::range;
 use crate::types::{SqlType, TypeMod};
 use crate::value::{Array, EnumValue, Str, Value};
 use std::io::Write;
@@ -95,6 +97,8 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
         Value::Inet(v) => network::write(*v, out),
         Value::MacAddr(v) => network::write_mac(*v, out),
         Value::Bits(v) => v.write(out),
+        Value::Range(v) => range::write(v, context, out),
+        Value::Multirange(v) => multirange::write(v, context, out),
         Value::Array(v) if ty.is_vector() => array::write_vector(v, context, out),
         Value::Array(v) => array::write(v, context, out),
         Value::Interval(v) => interval::write_in_style(*v, context.interval_style, out),
@@ -183,6 +187,8 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
         SqlType::Cidr => Value::Inet(network::parse_cidr(text)?),
         SqlType::MacAddr => Value::MacAddr(network::parse_mac(text)?),
         SqlType::Bit | SqlType::VarBit => Value::Bits(Bits::parse(text)?),
+        SqlType::Range(kind) => Value::range(range::read(kind, text, context)?),
+        SqlType::Multirange(kind) => Value::multirange(multirange::read(kind, text, context)?),
         SqlType::Name => Value::Text(Str::from(cut_bytes(
             checked_text(text)?,
             IDENTIFIER_BYTES_MAX,

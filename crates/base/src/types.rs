@@ -5,6 +5,7 @@
 //! `binary_format`) or decide which casts exist (`ir`).
 
 use crate::objects;
+use crate::range::RangeKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -112,6 +113,10 @@ pub enum SqlType {
     VarBit,
     BitArray,
     VarBitArray,
+    Range(RangeKind),
+    RangeArray(RangeKind),
+    Multirange(RangeKind),
+    MultirangeArray(RangeKind),
 }
 
 /// How text of several types compares and which operators a type has.
@@ -132,6 +137,10 @@ pub enum TypeFamily {
     Card,
     /// bit and bit varying.
     Bits,
+    /// Ranges, each of which compares with its own kind alone.
+    Range,
+    /// The same of sets of them.
+    Multirange,
     /// interval, which is no point in time.
     Timespan,
     /// Enums, each of which compares with itself alone.
@@ -145,6 +154,7 @@ pub enum TypeFamily {
 
 /// (variant, OID, SQL name, array variant's OID holder) in one table, so that nothing drifts apart.
 const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
+    use RangeKind as R;
     use SqlType::*;
     &[
         (Bool, 16, "boolean", Some(BoolArray)),
@@ -228,6 +238,60 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (BitArray, 1561, "bit[]", None),
         (VarBit, 1562, "bit varying", Some(VarBitArray)),
         (VarBitArray, 1563, "bit varying[]", None),
+        (Range(R::Int4), 3904, "int4range", Some(RangeArray(R::Int4))),
+        (RangeArray(R::Int4), 3905, "int4range[]", None),
+        (
+            Multirange(R::Int4),
+            4451,
+            "int4multirange",
+            Some(MultirangeArray(R::Int4)),
+        ),
+        (MultirangeArray(R::Int4), 6150, "int4multirange[]", None),
+        (Range(R::Num), 3906, "numrange", Some(RangeArray(R::Num))),
+        (RangeArray(R::Num), 3907, "numrange[]", None),
+        (
+            Multirange(R::Num),
+            4532,
+            "nummultirange",
+            Some(MultirangeArray(R::Num)),
+        ),
+        (MultirangeArray(R::Num), 6151, "nummultirange[]", None),
+        (Range(R::Ts), 3908, "tsrange", Some(RangeArray(R::Ts))),
+        (RangeArray(R::Ts), 3909, "tsrange[]", None),
+        (
+            Multirange(R::Ts),
+            4533,
+            "tsmultirange",
+            Some(MultirangeArray(R::Ts)),
+        ),
+        (MultirangeArray(R::Ts), 6152, "tsmultirange[]", None),
+        (Range(R::TsTz), 3910, "tstzrange", Some(RangeArray(R::TsTz))),
+        (RangeArray(R::TsTz), 3911, "tstzrange[]", None),
+        (
+            Multirange(R::TsTz),
+            4534,
+            "tstzmultirange",
+            Some(MultirangeArray(R::TsTz)),
+        ),
+        (MultirangeArray(R::TsTz), 6153, "tstzmultirange[]", None),
+        (Range(R::Date), 3912, "daterange", Some(RangeArray(R::Date))),
+        (RangeArray(R::Date), 3913, "daterange[]", None),
+        (
+            Multirange(R::Date),
+            4535,
+            "datemultirange",
+            Some(MultirangeArray(R::Date)),
+        ),
+        (MultirangeArray(R::Date), 6155, "datemultirange[]", None),
+        (Range(R::Int8), 3926, "int8range", Some(RangeArray(R::Int8))),
+        (RangeArray(R::Int8), 3927, "int8range[]", None),
+        (
+            Multirange(R::Int8),
+            4536,
+            "int8multirange",
+            Some(MultirangeArray(R::Int8)),
+        ),
+        (MultirangeArray(R::Int8), 6157, "int8multirange[]", None),
     ]
 };
 
@@ -297,6 +361,18 @@ impl SqlType {
             "varbit" | "bit varying" => VarBit,
             "void" => Void,
             "unknown" => Unknown,
+            "int4range" => Range(RangeKind::Int4),
+            "int8range" => Range(RangeKind::Int8),
+            "numrange" => Range(RangeKind::Num),
+            "tsrange" => Range(RangeKind::Ts),
+            "tstzrange" => Range(RangeKind::TsTz),
+            "daterange" => Range(RangeKind::Date),
+            "int4multirange" => Multirange(RangeKind::Int4),
+            "int8multirange" => Multirange(RangeKind::Int8),
+            "nummultirange" => Multirange(RangeKind::Num),
+            "tsmultirange" => Multirange(RangeKind::Ts),
+            "tstzmultirange" => Multirange(RangeKind::TsTz),
+            "datemultirange" => Multirange(RangeKind::Date),
             "regclass" => RegClass,
             "regtype" => RegType,
             "regproc" => RegProc,
@@ -374,6 +450,8 @@ impl SqlType {
             Inet | Cidr => TypeFamily::Network,
             MacAddr => TypeFamily::Card,
             Bit | VarBit => TypeFamily::Bits,
+            Range(_) => TypeFamily::Range,
+            Multirange(_) => TypeFamily::Multirange,
             Unknown => TypeFamily::Unknown,
             Void => TypeFamily::Void,
             _ => TypeFamily::Array,
@@ -394,6 +472,14 @@ impl SqlType {
                 | RegNamespace
                 | RegRole
         )
+    }
+
+    /// The kind of a range type or a multirange type.
+    pub fn range_kind(self) -> Option<RangeKind> {
+        match self {
+            SqlType::Range(kind) | SqlType::Multirange(kind) => Some(kind),
+            _ => None,
+        }
     }
 
     /// True for enums.

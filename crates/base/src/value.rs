@@ -8,8 +8,10 @@ use crate::bits::Bits;
 use crate::datetime::TimeTz;
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::multirange::Multirange;
 use crate::network::{Inet, MacAddr};
 use crate::numeric::Numeric;
+use crate::range::Range;
 use crate::types::SqlType;
 use std::cmp::Ordering;
 
@@ -77,6 +79,10 @@ pub enum Value {
     MacAddr(MacAddr),
     /// bit or bit varying
     Bits(Bits),
+    /// int4range and its kin
+    Range(std::sync::Arc<Range>),
+    /// int4multirange and its kin
+    Multirange(std::sync::Arc<Multirange>),
 }
 
 /// A label of an enum, by its place: what it is called is the catalogue's to say, and may change.
@@ -111,6 +117,16 @@ impl Value {
         Value::Numeric(numeric)
     }
 
+    /// A range.
+    pub fn range(range: Range) -> Value {
+        Value::Range(std::sync::Arc::new(range))
+    }
+
+    /// A multirange.
+    pub fn multirange(set: Multirange) -> Value {
+        Value::Multirange(std::sync::Arc::new(set))
+    }
+
     /// The natural type of the value, `Unknown` for NULL, `Text` for all text, `VarBit` for all bits.
     pub fn natural_type(&self) -> SqlType {
         match self {
@@ -138,6 +154,8 @@ impl Value {
             Value::Inet(_) => SqlType::Inet,
             Value::MacAddr(_) => SqlType::MacAddr,
             Value::Bits(_) => SqlType::VarBit,
+            Value::Range(v) => SqlType::Range(v.kind()),
+            Value::Multirange(v) => SqlType::Multirange(v.kind()),
             Value::Array(a) => a.element.array_of().unwrap_or(SqlType::Unknown),
         }
     }
@@ -209,6 +227,8 @@ impl Value {
             (Value::Inet(a), Value::Inet(b)) => a.order(*b),
             (Value::MacAddr(a), Value::MacAddr(b)) => a.cmp(b),
             (Value::Bits(a), Value::Bits(b)) => a.order(b),
+            (Value::Range(a), Value::Range(b)) => a.order(b),
+            (Value::Multirange(a), Value::Multirange(b)) => a.order(b),
             _ => (self.natural_type().oid()).cmp(&other.natural_type().oid()),
         }
     }

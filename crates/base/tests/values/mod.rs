@@ -5,10 +5,13 @@
 use proptest::prelude::*;
 use quintet_base::datetime::TimeTz;
 use quintet_base::network::Family;
-use quintet_base::{Array, Bits, Inet, Interval, Json, Numeric, SqlType, Str, Value};
+use quintet_base::range::Bound;
+use quintet_base::{
+    Array, Bits, Inet, Interval, Json, Multirange, Numeric, Range, RangeKind, SqlType, Str, Value,
+};
 
 /// Every type whose values can be stored and sent, arrays included.
-pub const TYPES: [SqlType; 53] = [
+pub const TYPES: [SqlType; 67] = [
     SqlType::Bool,
     SqlType::Int2,
     SqlType::Int4,
@@ -62,6 +65,20 @@ pub const TYPES: [SqlType; 53] = [
     SqlType::VarBit,
     SqlType::BitArray,
     SqlType::VarBitArray,
+    SqlType::Range(RangeKind::Int4),
+    SqlType::Multirange(RangeKind::Int4),
+    SqlType::Range(RangeKind::Int8),
+    SqlType::Multirange(RangeKind::Int8),
+    SqlType::Range(RangeKind::Num),
+    SqlType::Multirange(RangeKind::Num),
+    SqlType::Range(RangeKind::Ts),
+    SqlType::Multirange(RangeKind::Ts),
+    SqlType::Range(RangeKind::TsTz),
+    SqlType::Multirange(RangeKind::TsTz),
+    SqlType::Range(RangeKind::Date),
+    SqlType::Multirange(RangeKind::Date),
+    SqlType::RangeArray(RangeKind::Num),
+    SqlType::MultirangeArray(RangeKind::Date),
 ];
 
 pub fn any_type() -> impl Strategy<Value = SqlType> {
@@ -185,6 +202,10 @@ pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
         SqlType::Bit | SqlType::VarBit => bits().prop_map(Value::Bits).boxed(),
         SqlType::Inet => inet().prop_map(Value::Inet).boxed(),
         SqlType::Cidr => inet().prop_map(|v| Value::Inet(v.network())).boxed(),
+        SqlType::Range(kind) => range(kind).prop_map(Value::range).boxed(),
+        SqlType::Multirange(kind) => prop::collection::vec(range(kind), 0..4)
+            .prop_map(move |ranges| Value::multirange(Multirange::new(kind, ranges)))
+            .boxed(),
         SqlType::Interval => interval().prop_map(Value::Interval).boxed(),
         SqlType::Time => (0i64..=86_400_000_000).prop_map(Value::Time).boxed(),
         SqlType::TimeTz => (0i64..=86_400_000_000, -57_599i32..57_600)
@@ -221,6 +242,24 @@ fn inet() -> impl Strategy<Value = Inet> {
         }
         .unwrap()
     })
+}
+
+/// Ranges of a kind; bounds that are the wrong way round change places.
+fn range(kind: RangeKind) -> BoxedStrategy<Range> {
+    let end = || {
+        (0u8..6, value(kind.subtype())).prop_map(|(form, value)| match form {
+            0 => Bound::Infinite,
+            1 | 2 => Bound::Included(value),
+            _ => Bound::Excluded(value),
+        })
+    };
+    let range = (end(), end()).prop_map(move |(a, b)| {
+        let ordered = Range::new(kind, a.clone(), b.clone());
+        let ordered = ordered.or_else(|_| Range::new(kind, b, a));
+        // At the ends of integers and of the calendar there is no next value.
+        ordered.unwrap_or_else(|_| Range::empty(kind))
+    });
+    prop_oneof![1 => Just(Range::empty(kind)), 12 => range].boxed()
 }
 
 /// A value of the type, or now and then NULL.
