@@ -317,6 +317,11 @@ impl SqlType {
         TABLE.iter().find(|e| e.1 == oid).map(|e| e.0)
     }
 
+    /// Every type that is built in.
+    pub fn built_in() -> impl Iterator<Item = SqlType> {
+        TABLE.iter().map(|entry| entry.0)
+    }
+
     /// The name as `format_type` prints it, without modifier. Of what a user made only the kind: its name is
     /// the catalogue's to say, and [`fmt::Display`] leaves a mark for it.
     pub fn name(self) -> &'static str {

@@ -353,6 +353,8 @@ pub(crate) fn value_bytes(value: &Value) -> usize {
         Value::Bytea(bytes) => bytes.len() + 16,
         Value::Bits(bits) => bits.bytes().len() + 17,
         Value::Numeric(_) => 48,
+        Value::Range(range) => range.bytes(),
+        Value::Multirange(set) => set.bytes(),
         Value::Array(array) => 48 + array.values.iter().map(value_bytes).sum::<usize>(),
         _ => 0,
     };

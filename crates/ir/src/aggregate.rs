@@ -15,6 +15,8 @@
 //! | string_agg | text or bytea, twice | the same | what is joined |
 //! | array_agg | any with an array type | its array | the values |
 //! | bit_and, bit_or, bit_xor | integer types | the same | the value so far |
+//! | range_agg | ranges, multiranges | multirange | the ranges |
+//! | range_intersect_agg | ranges, multiranges | the same | what all have so far |
 //! | stddev…, var…, corr, covar… | numbers | numeric or float8 | `spread` |
 //! | json_agg, jsonb_object_agg … | documents, which the binder makes | json, jsonb | `documents` |
 
@@ -60,6 +62,8 @@ pub enum AggregateFunction {
     JsonbAgg,
     JsonObjectAgg,
     JsonbObjectAgg,
+    RangeAgg,
+    RangeIntersectAgg,
 }
 
 /// One aggregate in a plan.
@@ -114,6 +118,8 @@ impl AggregateFunction {
             AggregateFunction::JsonbAgg => "jsonb_agg",
             AggregateFunction::JsonObjectAgg => "json_object_agg",
             AggregateFunction::JsonbObjectAgg => "jsonb_object_agg",
+            AggregateFunction::RangeAgg => "range_agg",
+            AggregateFunction::RangeIntersectAgg => "range_intersect_agg",
         }
     }
 
@@ -143,6 +149,8 @@ impl AggregateFunction {
             "jsonb_agg" => AggregateFunction::JsonbAgg,
             "json_object_agg" => AggregateFunction::JsonObjectAgg,
             "jsonb_object_agg" => AggregateFunction::JsonbObjectAgg,
+            "range_agg" => AggregateFunction::RangeAgg,
+            "range_intersect_agg" => AggregateFunction::RangeIntersectAgg,
             _ => return None,
         })
     }
@@ -229,7 +237,9 @@ impl AggregateFunction {
             AggregateFunction::JsonbObjectAgg => &[(&[Text, Jsonb], Jsonb)],
             AggregateFunction::CountRows
             | AggregateFunction::Count
-            | AggregateFunction::ArrayAgg => &[],
+            | AggregateFunction::ArrayAgg
+            | AggregateFunction::RangeAgg
+            | AggregateFunction::RangeIntersectAgg => &[],
         }
     }
 }
@@ -272,6 +282,16 @@ fn resolve(
             return array
                 .map(|array| (function, vec![known(*ty)], array))
                 .ok_or_else(|| does_not_exist(name, args));
+        }
+        (AggregateFunction::RangeAgg | AggregateFunction::RangeIntersectAgg, [ty]) => {
+            let Some(kind) = ty.range_kind() else {
+                return Err(does_not_exist(name, args));
+            };
+            let result = match function {
+                AggregateFunction::RangeAgg => SqlType::Multirange(kind),
+                _ => *ty,
+            };
+            return Ok((function, vec![*ty], result));
         }
         // PostgreSQL hesitates between float8 and interval here.
         (AggregateFunction::Sum | AggregateFunction::Avg, [SqlType::Unknown]) => {

@@ -12,6 +12,7 @@
 //! | time → timetz and interval | implicit |
 //! | oid ↔ regclass and its kin, integers → these, text → regclass | implicit |
 //! | cidr → inet | implicit; the other way: assignment |
+//! | range → its multirange | explicit |
 //! | bit ↔ bit varying | implicit; bit ↔ integer: explicit |
 //! | json ↔ jsonb, what shows a time of day → time | assignment |
 //! | arrays | as their elements |
@@ -44,6 +45,7 @@ pub(crate) enum Category {
     Network,
     Numeric,
     Pseudo,
+    Range,
     String,
     Timespan,
     Unknown,
@@ -63,6 +65,7 @@ pub(crate) fn category(ty: SqlType) -> Category {
         TypeFamily::Timespan => Category::Timespan,
         TypeFamily::Network => Category::Network,
         TypeFamily::Bits => Category::Bits,
+        TypeFamily::Range | TypeFamily::Multirange => Category::Range,
         TypeFamily::Record => Category::Pseudo,
         TypeFamily::Binary
         | TypeFamily::Uuid
@@ -119,6 +122,7 @@ pub fn cast_context(from: SqlType, to: SqlType) -> Option<CastContext> {
         (TimeTz | Timestamp | TimestampTz | Interval, Time) | (TimestampTz, TimeTz) => Assignment,
         (Cidr, Inet) => Implicit,
         (Inet, Cidr) => Assignment,
+        (Range(a), Multirange(b)) if a == b => Explicit,
         (Bit, VarBit) | (VarBit, Bit) => Implicit,
         (Int4 | Int8, Bit) | (Bit, Int4 | Int8) => Explicit,
         (Json, Jsonb) | (Jsonb, Json) => Assignment,
@@ -145,7 +149,8 @@ pub fn is_immutable(from: SqlType, to: SqlType) -> bool {
     }
     let is_text = |ty: SqlType| matches!(ty.family(), TypeFamily::Text | TypeFamily::Unknown);
     let prints_by_setting = matches!(from, Float4 | Float8 | Interval) && is_text(to);
-    let named = |ty: SqlType| ty.is_named_oid() || ty.is_enum();
+    // Of ranges PostgreSQL says so as well, whatever is in them.
+    let named = |ty: SqlType| ty.is_named_oid() || ty.is_enum() || ty.range_kind().is_some();
     let names = (named(from) && is_text(to)) || (is_text(from) && named(to));
     let by_zone = |ty: SqlType| matches!(ty, TimestampTz | TimeTz);
     !prints_by_setting && !names && !by_zone(from) && !by_zone(to)

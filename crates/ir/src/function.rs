@@ -24,6 +24,7 @@
 //! | `json` | json and jsonb |
 //! | `network` | inet, cidr, macaddr |
 //! | `bits` | bit, bit varying |
+//! | `range` | ranges and multiranges: polymorphic, by their kind |
 //! | `sets`, `json_rows` | functions that give rows; rows out of JSON |
 //! | `array` | arrays: polymorphic, with a resolution of their own |
 //! | `ordered` | what ordered-set aggregates take out of a sorted array |
@@ -61,6 +62,7 @@ mod network;
 mod ordered;
 mod pattern;
 mod quantified;
+pub(crate) mod range;
 mod record;
 pub mod sets;
 mod system;
@@ -85,6 +87,7 @@ pub use domain::HOLDS as DOMAIN_HOLDS;
 pub use encoding::quoted_identifier;
 pub use json::make::{MARK as JSON_MARK, ROW as JSON_ROW, write_json};
 pub use system::{HIDES_ROWS, IS_ALLOWED, IS_ONE_OF, IS_REPLICA, REFUSE_ROW};
+pub use range::RANGES;
 pub use variadic::{Called, other_call};
 
 /// When a function gives the same answer for the same arguments.
@@ -241,6 +244,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         math::FUNCTIONS,
         network::FUNCTIONS,
         bits::FUNCTIONS,
+        range::CONSTRUCTORS,
         json::make::FUNCTIONS,
         system::FUNCTIONS,
         array::OF_VECTORS,
@@ -264,12 +268,12 @@ fn is_operator(name: &str) -> bool {
 /// True if some function (not operator) has this name; for messages and for telling a call from a
 /// function-style cast.
 pub fn is_function_name(name: &str) -> bool {
-    !is_operator(name) && (BY_NAME.contains_key(name) || array::has(name))
+    !is_operator(name) && (BY_NAME.contains_key(name) || array::has(name) || range::has(name))
 }
 
 /// True if some function or operator has this name, whatever its arguments.
 pub fn is_known(name: &str) -> bool {
-    BY_NAME.contains_key(name)
+    BY_NAME.contains_key(name) || range::has(name)
 }
 
 /// Finds the function or operator (`+`, `||`, `~~` …) that PostgreSQL would choose for these
@@ -282,6 +286,9 @@ pub fn resolve(name: &str, args: &[SqlType]) -> SqlResult<Resolved> {
         return resolved;
     }
     if let Some(resolved) = compare::resolve(name, args) {
+        return resolved;
+    }
+    if let Some(resolved) = range::resolve(name, args) {
         return resolved;
     }
     let candidates: Vec<&'static Function> = BY_NAME

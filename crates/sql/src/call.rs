@@ -21,11 +21,18 @@ use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType, TypeMod, 
 use quintet_ir::aggregate::{
     AggregateCall, AggregateFunction, is_aggregate_name, resolve_aggregate,
 };
+use quintet_ir::cast::cast_context;
 use quintet_ir::function::sets::is_set_name;
 use quintet_ir::function::{Called, does_not_exist, is_function_name, other_call};
 use quintet_ir::plan::SortKey;
 use quintet_ir::window::WindowFunction;
 use quintet_ir::{CompareOp, Expr};
+
+/// Whether a range type's name with one argument is a cast: there are constructors of that name, which take bounds, or ranges.
+fn is_cast_to_range(from: SqlType, to: SqlType) -> bool {
+    let constructed = matches!(from, SqlType::Range(_)) && matches!(to, SqlType::Multirange(_));
+    to.range_kind().is_some() && !constructed && cast_context(from, to).is_some()
+}
 
 impl Binder<'_, '_> {
     /// Binds `name(args)`.
@@ -115,9 +122,9 @@ impl Binder<'_, '_> {
                 SqlType::RegType,
             ));
         }
-        if !is_function_name(name)
-            && args.len() == 1
+        if let [arg] = args.as_slice()
             && let Some(ty) = SqlType::from_name(name)
+            && (!is_function_name(name) || is_cast_to_range(arg.ty(), ty))
         {
             let arg = args.swap_remove(0);
             return coerce::explicit(self.planner, arg, ty, TypeMod::NONE).map_err(here);

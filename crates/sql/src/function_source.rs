@@ -21,9 +21,9 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{Alias, FuncCall, Node, RangeFunction};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
-use quintet_ir::function::is_function_name;
 use quintet_ir::function::json_rows::JSON_ROWS;
 use quintet_ir::function::sets::is_set_name;
+use quintet_ir::function::{RANGES, is_function_name};
 use quintet_ir::plan::Plan;
 use quintet_ir::statement::OutputColumn;
 
@@ -92,7 +92,10 @@ pub(crate) fn bind_function(
                 name if is_set_name(name) => call.args.iter().map(|arg| binder.bind(arg)).collect(),
                 _ => Ok(vec![]),
             };
-            let args = args?;
+            let args = match name {
+                "unnest" => arrays_of_sets(&binder, args?)?,
+                _ => args?,
+            };
             let here = planner.at(call.location);
             let table = alias_or(item.alias.as_ref(), name).to_string();
             if add_set(&binder, name, &args, &table, item.ordinality, &mut from).map_err(&here)? {
@@ -327,6 +330,15 @@ fn series(planner: &Planner, binder: &Binder, args: Vec<Expr>) -> SqlResult<(Pla
         }
     };
     Ok((plan, ty))
+}
+
+/// Multiranges give their ranges.
+fn arrays_of_sets(binder: &Binder, args: Vec<Expr>) -> SqlResult<Vec<Expr>> {
+    let arrays = args.into_iter().map(|arg| match arg.ty() {
+        SqlType::Multirange(_) => binder.apply(RANGES, vec![arg]),
+        _ => Ok(arg),
+    });
+    arrays.collect()
 }
 
 fn unnest(args: Vec<Expr>) -> SqlResult<(Plan, SqlType)> {

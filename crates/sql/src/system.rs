@@ -30,6 +30,7 @@
 //! | `system/describe` | what functions say of an object: `pg_get_indexdef` and the like |
 //! | `system/inquiry` | who may do what: `has_table_privilege` and its kin |
 //! | `system/partitions` | pg_inherits, pg_partitioned_table, and what functions say of partitions |
+//! | `system/ranges` | pg_range |
 //! | `system/operator_classes` | pg_opclass and what goes with it |
 //! | `system/row_types` | types of rows, for those that list types |
 //! | `system/pseudo_types` | types that only declarations of functions have |
@@ -55,6 +56,7 @@ mod partitions;
 pub(crate) mod policies;
 pub(crate) mod print;
 mod pseudo_types;
+mod ranges;
 mod roles;
 mod routines;
 mod row_types;
@@ -151,6 +153,7 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
             functions::RELATIONS,
             statistics::RELATIONS,
             operator_classes::RELATIONS,
+            ranges::RELATIONS,
             types::RELATIONS,
             views::PG,
             partitions::RELATIONS,

@@ -10,11 +10,12 @@ use super::spread::Spread;
 use super::{AggregateCall, AggregateFunction};
 use crate::eval::order;
 use crate::expr::Expr;
+use crate::function::range::shared;
 use crate::function::text_edit::bounded;
 use crate::function::{arithmetic, float};
 use quintet_base::datum::{self, Datum};
 use quintet_base::value::Array;
-use quintet_base::{Bits, Interval, Numeric, SqlResult, SqlType, Value};
+use quintet_base::{Bits, Interval, Multirange, Numeric, Range, SqlResult, SqlType, Value};
 use std::cmp::Ordering;
 
 /// The running state of one call over one group. The caller evaluates arguments, applies FILTER,
@@ -68,6 +69,10 @@ enum State {
         result: Option<Bits>,
         function: AggregateFunction,
     },
+    /// range_agg.
+    Ranges { found: Option<Vec<Range>> },
+    /// range_intersect_agg.
+    Shared { all: Value },
     /// stddev, corr and the like.
     Spread {
         sums: Box<Spread>,
@@ -137,6 +142,8 @@ impl Accumulator {
                     function: call.function,
                 }
             }
+            AggregateFunction::RangeAgg => State::Ranges { found: None },
+            AggregateFunction::RangeIntersectAgg => State::Shared { all: Value::Null },
             AggregateFunction::StddevSamp
             | AggregateFunction::StddevPop
             | AggregateFunction::VarSamp
@@ -330,6 +337,20 @@ impl State {
                     (Some(bits), _) => bits.xor(value)?,
                 });
             }
+            (State::Ranges { found }, [value]) => {
+                let found = found.get_or_insert_default();
+                match value {
+                    Value::Range(range) => found.push(Range::clone(range)),
+                    Value::Multirange(set) => found.extend_from_slice(set.ranges()),
+                    _ => {}
+                }
+            }
+            (State::Shared { all }, [value]) => {
+                *all = match &*all {
+                    Value::Null => value.clone(),
+                    all => shared(all, value),
+                };
+            }
             (State::Text { joined }, [Value::Text(value), separator]) => match joined {
                 Some(joined) => {
                     joined.push_str(separator.as_str().unwrap_or(""));
@@ -395,6 +416,11 @@ impl State {
             State::Decimal { sum, .. } => Ok(Value::numeric(sum)),
             State::Extreme { best, .. } => Ok(best),
             State::Truth { result, .. } => Ok(result.map_or(Value::Null, Value::Bool)),
+            State::Ranges { found } => Ok(match (found, ty.range_kind()) {
+                (Some(ranges), Some(kind)) => Value::multirange(Multirange::new(kind, ranges)),
+                _ => Value::Null,
+            }),
+            State::Shared { all } => Ok(all),
             State::BitString { result, .. } => Ok(result.map_or(Value::Null, Value::Bits)),
             State::Bits { result: None, .. } => Ok(Value::Null),
             State::Bits {

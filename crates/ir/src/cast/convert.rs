@@ -11,8 +11,8 @@ use quintet_base::text_format::{self, FormatContext};
 use quintet_base::types::TypeFamily;
 use quintet_base::value::Array;
 use quintet_base::{
-    Bits, Json, Numeric, SqlError, SqlResult, SqlState, SqlType, Str, TypeMod, Value, datetime,
-    network,
+    Bits, Json, Multirange as Set, Numeric, SqlError, SqlResult, SqlState, SqlType, Str, TypeMod,
+    Value, datetime, network,
 };
 
 fn out_of_range(ty: SqlType) -> SqlError {
@@ -68,6 +68,10 @@ pub(super) fn convert(
         Bit | VarBit => match value {
             Value::Bits(_) => Ok(value),
             value => through_text(&value, from, to, format),
+        },
+        Multirange(_) => match &value {
+            Value::Range(range) => Ok(Value::multirange(Set::from(&**range))),
+            value => through_text(value, from, to, format),
         },
         Time | TimeTz | Interval => to_clock(value, from, to, host),
         Json => match value {

@@ -1,14 +1,15 @@
 //! All functions at once: whatever arguments of its types a function gets, it gives a value of its
 //! result type or an error, and never panics.
 
-use super::{BY_NAME, Function, array};
+use super::{BY_NAME, Function, array, range};
 use crate::eval::eval;
 use crate::expr::Expr;
 use crate::fold::DetachedHost;
 use proptest::prelude::*;
 use quintet_base::network::Family;
+use quintet_base::range::Bound;
 use quintet_base::value::Array;
-use quintet_base::{Bits, Inet, Numeric, SqlType, Value};
+use quintet_base::{Bits, Inet, Multirange, Numeric, Range, RangeKind, SqlType, Value};
 
 fn any_text() -> impl Strategy<Value = Value> {
     prop_oneof![
@@ -96,6 +97,10 @@ fn any_value(ty: SqlType) -> BoxedStrategy<Value> {
                 })
             })
             .boxed(),
+        SqlType::Range(kind) => any_range(kind).prop_map(Value::range).boxed(),
+        SqlType::Multirange(kind) => prop::collection::vec(any_range(kind), 0..4)
+            .prop_map(move |ranges| Value::multirange(Multirange::new(kind, ranges)))
+            .boxed(),
         SqlType::Interval => (edges(INT4), edges(INT4), edges(INT8))
             .prop_map(|(months, days, micros)| {
                 Value::Interval(quintet_base::Interval {
@@ -127,6 +132,23 @@ fn any_value(ty: SqlType) -> BoxedStrategy<Value> {
             None => any_text().boxed(),
         },
     }
+}
+
+/// Bounds that are the wrong way round, or have no neighbour, leave the whole line.
+fn any_range(kind: RangeKind) -> BoxedStrategy<Range> {
+    let end = || {
+        (0..3, any_value(kind.subtype())).prop_map(|(form, value)| match form {
+            0 => Bound::Infinite,
+            1 => Bound::Included(value),
+            _ => Bound::Excluded(value),
+        })
+    };
+    (end(), end())
+        .prop_map(move |(lower, upper)| {
+            let whole = || Range::new(kind, Bound::Infinite, Bound::Infinite);
+            Range::new(kind, lower, upper).or_else(|_| whole()).unwrap()
+        })
+        .boxed()
 }
 
 const DOCUMENTS: &[&str] = &[
@@ -163,7 +185,11 @@ fn every_function() -> Vec<(&'static Function, Vec<SqlType>, SqlType)> {
     let of_arrays = array::samples(SqlType::Int4)
         .into_iter()
         .map(|resolved| (resolved.function, resolved.args, resolved.result));
-    plain.chain(of_arrays).collect()
+    let of_ranges = [RangeKind::Int4, RangeKind::Num, RangeKind::Date]
+        .into_iter()
+        .flat_map(range::samples)
+        .map(|resolved| (resolved.function, resolved.args, resolved.result));
+    plain.chain(of_arrays).chain(of_ranges).collect()
 }
 
 proptest! {

@@ -4,7 +4,7 @@
 //! the array is NULL.  Does not: know functions of users.
 
 use super::json::{self, make};
-use super::{Body, Function, builtin as new, format, math, text};
+use super::{Body, Function, builtin as new, format, math, range, text};
 use crate::eval::Host;
 use quintet_base::SqlType::{self, Int4, Json, Jsonb, Text, TextArray, Unknown};
 use quintet_base::{SqlResult, Value};
@@ -45,7 +45,7 @@ pub fn other_call(name: &str) -> Option<Called> {
         "jsonb_extract_path" => path("jsonb_extract_path()"),
         "json_extract_path_text" => path("json_extract_path_text()"),
         "jsonb_extract_path_text" => path("jsonb_extract_path_text()"),
-        _ => return None,
+        name => own(0, range::of_array(name)?),
     })
 }
 

@@ -56,6 +56,9 @@ pub(super) fn word(ty: SqlType) -> String {
     if let Some(element) = ty.element().filter(|_| !ty.is_vector()) {
         return word(element) + "[]";
     }
+    if ty.range_kind().is_some() {
+        return ty.name().to_string();
+    }
     if let SqlType::Enum(number) = ty {
         return format!("{ENUM}{number}");
     }
@@ -75,7 +78,8 @@ pub(super) fn of_word(word: &str) -> Option<SqlType> {
         return number.parse().ok().map(SqlType::Enum);
     }
     let found = WORDS.iter().find(|(_, known)| *known == word);
-    found.map(|(ty, _)| *ty)
+    let range = || SqlType::from_name(word).filter(|ty| ty.range_kind().is_some());
+    found.map(|(ty, _)| *ty).or_else(range)
 }
 
 /// The word for a type with its modifier.

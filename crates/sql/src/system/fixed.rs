@@ -245,10 +245,11 @@ pub(super) const PLPGSQL: (u32, &str) = (13_563, "PL/pgSQL procedural language")
 /// Number of the relation `pg_extension`, which comments on it name.
 pub(super) const PG_EXTENSION: u32 = 3079;
 
-/// Every type that has an OID below the users'.
+/// Every type that is built in, by their numbers.
 fn all_types() -> impl Iterator<Item = SqlType> {
-    const LAST: u32 = 4_100;
-    (1..LAST).filter_map(SqlType::from_oid)
+    let mut types: Vec<SqlType> = SqlType::built_in().collect();
+    types.sort_by_key(|ty| ty.oid());
+    types.into_iter()
 }
 
 /// PostgreSQL's category of a type, and whether the category prefers it.
@@ -270,6 +271,7 @@ pub(super) fn category(ty: SqlType) -> (&'static str, bool) {
         TypeFamily::Bits => ("V", ty == SqlType::VarBit),
         TypeFamily::Binary | TypeFamily::Uuid | TypeFamily::Card | TypeFamily::Json => ("U", false),
         TypeFamily::Enum => ("E", false),
+        TypeFamily::Range | TypeFamily::Multirange => ("R", false),
     }
 }
 
@@ -312,10 +314,12 @@ fn functions_of(row: &[Value]) -> [Value; 8] {
 fn types(planner: &Planner) -> Vec<Vec<Value>> {
     let row = |ty: SqlType| {
         let (category, preferred) = category(ty);
-        let pseudo = matches!(
-            ty.family(),
-            TypeFamily::Void | TypeFamily::Unknown | TypeFamily::Record
-        );
+        let kind = match ty.family() {
+            TypeFamily::Void | TypeFamily::Unknown | TypeFamily::Record => "p",
+            TypeFamily::Range => "r",
+            TypeFamily::Multirange => "m",
+            _ => "b",
+        };
         let related = |other: Option<SqlType>| oid(other.map_or(0, SqlType::oid));
         vec![
             oid(ty.oid()),
@@ -324,7 +328,7 @@ fn types(planner: &Planner) -> Vec<Vec<Value>> {
             oid(OWNER),
             Value::Int2(ty.type_len()),
             flag(ty.is_by_value()),
-            text(if pseudo { "p" } else { "b" }),
+            text(kind),
             text(category),
             flag(preferred),
             flag(true),

@@ -44,6 +44,8 @@ const ORDERED: &[Class] = &[
     (10_044, "varchar_ops", 1994, 25, false, 0),
     (10_065, "uuid_ops", 2968, 2950, true, 0),
     (10_069, "enum_ops", 3522, 3500, true, 0),
+    (10_076, "range_ops", 3901, 3831, true, 0),
+    (10_080, "multirange_ops", 4199, 4537, true, 0),
     (10_088, "jsonb_ops", 4033, 3802, true, 0),
 ];
 
@@ -79,6 +81,8 @@ const HASHED: &[Class] = &[
     (10_058, "bpchar_pattern_ops", 2231, 1042, false, 0),
     (10_066, "uuid_ops", 2969, 2950, true, 0),
     (10_070, "enum_ops", 3523, 3500, true, 0),
+    (10_077, "range_ops", 3903, 3831, true, 0),
+    (10_081, "multirange_ops", 4225, 4537, true, 0),
     (10_089, "jsonb_ops", 4034, 3802, true, 0),
 ];
 
@@ -113,6 +117,7 @@ const OF_RANGES: &[Class] = &[
     (10_152, "varbit_minmax_ops", 4080, 1562, true, 1562),
     (10_153, "numeric_minmax_ops", 4055, 1700, true, 1700),
     (10_156, "uuid_minmax_ops", 4081, 2950, true, 2950),
+    (10_159, "range_inclusion_ops", 4103, 3831, true, 3831),
 ];
 
 /// The classes of a method.
@@ -165,10 +170,14 @@ pub(super) const RELATIONS: &[Definition] = &[Definition {
 fn wanted(method: u32, ty: SqlType) -> u32 {
     const ANY_ARRAY: u32 = 2277;
     const ANY_ENUM: u32 = 3500;
+    const ANY_RANGE: u32 = 3831;
+    const ANY_MULTIRANGE: u32 = 4537;
     match ty {
         SqlType::Varchar => SqlType::Text.oid(),
         SqlType::Cidr => SqlType::Inet.oid(),
         SqlType::Enum(_) if method != BRIN => ANY_ENUM,
+        SqlType::Range(_) => ANY_RANGE,
+        SqlType::Multirange(_) => ANY_MULTIRANGE,
         ty if ty.element().is_some() && !ty.is_vector() => ANY_ARRAY,
         ty => ty.oid(),
     }

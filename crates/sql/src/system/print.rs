@@ -22,7 +22,7 @@ use pg_query::protobuf::{
 };
 use quintet_base::text_format::FormatContext;
 use quintet_base::types::{TypeFamily, format_declared};
-use quintet_base::{IndexId, SqlType, TypeMod, Value};
+use quintet_base::{IndexId, RangeKind, SqlType, TypeMod, Value};
 use quintet_ir::function;
 use quintet_ir::schema::TableDef;
 use quintet_ir::{CompareOp, Expr};
@@ -747,10 +747,13 @@ impl Printer<'_, '_, '_> {
 fn as_value(text: &str, ty: SqlType) -> String {
     let format = FormatContext::default();
     let family = ty.family();
-    let is_plain = matches!(
-        family,
-        TypeFamily::Network | TypeFamily::Card | TypeFamily::Bits | TypeFamily::Uuid
-    );
+    let is_plain = match ty.range_kind() {
+        Some(kind) => kind != RangeKind::TsTz,
+        None => matches!(
+            family,
+            TypeFamily::Network | TypeFamily::Card | TypeFamily::Bits | TypeFamily::Uuid
+        ),
+    };
     match quintet_base::text_format::read(ty, text, &format) {
         Ok(value) if is_plain => quintet_base::text_format::to_string(&value, ty, &format),
         _ => text.to_string(),

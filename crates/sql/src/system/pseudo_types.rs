@@ -7,7 +7,7 @@ use super::{OWNER, PG_CATALOG, flag, oid, text};
 use quintet_base::Value;
 
 /// Number, name, width in bytes. `_cstring` is an array, but of these.
-const ALL: [(u32, &str, i16); 12] = [
+const ALL: [(u32, &str, i16); 16] = [
     (1263, "_cstring", -1),
     (2275, "cstring", -2),
     (2276, "any", 4),
@@ -17,9 +17,13 @@ const ALL: [(u32, &str, i16); 12] = [
     (2283, "anyelement", 4),
     (2776, "anynonarray", 4),
     (3500, "anyenum", 4),
+    (3831, "anyrange", -1),
+    (4537, "anymultirange", -1),
+    (4538, "anycompatiblemultirange", -1),
     (5077, "anycompatible", 4),
     (5078, "anycompatiblearray", -1),
     (5079, "anycompatiblenonarray", 4),
+    (5080, "anycompatiblerange", -1),
 ];
 const CSTRING: u32 = 2275;
 const CSTRINGS: u32 = 1263;

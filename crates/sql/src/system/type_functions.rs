@@ -55,12 +55,20 @@ const OWN: &[(u32, u32, u32, u32, u32, u32, u32)] = &[
     (2950, 2952, 2953, 2961, 2962, 0, 0),
     (3500, 3504, 3505, 0, 0, 0, 0),
     (3802, 3806, 3804, 3805, 3803, 0, 0),
+    (3831, 3832, 3833, 0, 0, 0, 0),
     (4089, 4084, 4085, 4087, 4088, 0, 0),
     (4096, 4098, 4092, 4094, 4095, 0, 0),
+    (4537, 4229, 4230, 0, 0, 0, 0),
+    (4538, 4226, 4227, 0, 0, 0, 0),
     (5077, 5086, 5087, 0, 0, 0, 0),
     (5078, 5088, 5089, 5090, 5091, 0, 0),
     (5079, 5092, 5093, 0, 0, 0, 0),
+    (5080, 5094, 5095, 0, 0, 0, 0),
 ];
+const RANGE: [u32; 4] = [3834, 3835, 3836, 3837];
+const RANGE_ANALYZES: u32 = 3916;
+const MULTIRANGE: [u32; 4] = [4231, 4232, 4233, 4234];
+const MULTIRANGE_ANALYZES: u32 = 4242;
 const ENUM: [u32; 4] = [3506, 3507, 3532, 3533];
 const RECORD: [u32; 4] = [2290, 2291, 2402, 2403];
 const ARRAY: [u32; 4] = [750, 751, 2400, 2401];
@@ -92,6 +100,8 @@ pub(super) fn functions(ty: &Described) -> [Value; 8] {
     let is_vector = VECTORS.contains(&ty.number);
     match ty.kind {
         "e" => with(ENUM, [0, 0], 0, 0),
+        "r" => with(RANGE, [0, 0], RANGE_ANALYZES, 0),
+        "m" => with(MULTIRANGE, [0, 0], MULTIRANGE_ANALYZES, 0),
         "c" => with(RECORD, [0, 0], 0, 0),
         "d" => {
             let [_, output, _, send, ..] = own(ty.base);

@@ -100,11 +100,11 @@ fn check_type(elements: Elements, ty: SqlType) -> SqlResult<()> {
 /// What a method can do nothing with is refused in PostgreSQL's words.
 ///
 /// # Errors
-/// `42704`: PostgreSQL has no hash of bits.
+/// `42704`: PostgreSQL has no hash of bits, and no summary of multiranges.
 pub(super) fn must_have_class(method: &str, ty: SqlType) -> SqlResult<()> {
-    match method == "hash" && ty.family() == TypeFamily::Bits {
-        true => Err(no_class(method, ty)),
-        false => Ok(()),
+    match (method, ty.family()) {
+        ("hash", TypeFamily::Bits) | ("brin", TypeFamily::Multirange) => Err(no_class(method, ty)),
+        _ => Ok(()),
     }
 }
 
