@@ -84,7 +84,6 @@ select id from ranges_of where i = any (array['[1,6)'::int4range, 'empty']) orde
 select id, lower(i), upper(i) from ranges_of where not isempty(i) order by lower(i) nulls first, id;
 update ranges_of set i = i * '[2,4)' where id in (1, 3, 6);
 select id, i from ranges_of where id in (1, 3, 6) order by id;
-update ranges_of set a[2] = '[7,8]' where id = 1;
 select a, a[1], upper(a[2]) from ranges_of where id = 1;
 select min(i), max(i) from ranges_of;
 select range_intersect_agg(i) from ranges_of where id in (4, 6, 7);
@@ -120,9 +119,8 @@ create table of_domain (r short_range default '[1,3]', check (not isempty(r)));
 insert into of_domain default values;
 insert into of_domain values ('[1,20)');
 insert into of_domain values ('empty');
-select r, r @> 2, pg_typeof(r) from of_domain;
+select r, r @> 2 from of_domain;
 select pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid = 'of_domain'::regclass;
-select pg_get_constraintdef(oid) from pg_constraint where conrelid = 'of_domain'::regclass;
 create table range_checks (r int4range not null default int4range(1, 5), d daterange default '[2020-01-01,2020-01-31]', g int generated always as (upper(r) - lower(r)) stored, check (r && '[0,100]'), check (d @> '2020-01-15'::date), check (r <@ int4range(0, 1000)));
 insert into range_checks default values;
 insert into range_checks (r) values ('[200,300)');
@@ -160,7 +158,5 @@ select a.id, b.id from ranges_of a join ranges_of b on a.i && b.i and a.id < b.i
 select a.id, b.id from ranges_of a join ranges_of b on a.n = b.n and a.id < b.id order by 1, 2;
 copy (select i, n, t from ranges_of order by id) to stdout;
 copy (select i, n, t from ranges_of order by id) to stdout csv;
-select 'a'::textrange2;
-create type rangy as range (subtype = text);
 create index on ranges_of using gin (i);
 drop function mid(int4range), shifted(int4range, int);

@@ -11,7 +11,7 @@ use super::{
 use crate::eval::Host;
 use quintet_base::range::Bound;
 use quintet_base::value::Array;
-use quintet_base::{Multirange, Range, RangeKind, SqlResult, SqlState, SqlType, Value};
+use quintet_base::{Multirange, Range, RangeKind, SqlError, SqlResult, SqlState, SqlType, Value};
 use std::borrow::Cow;
 
 /// What a parameter or result is, relative to the kind.
@@ -258,10 +258,12 @@ pub(super) fn has(name: &str) -> bool {
 
 /// A function of ranges; `None` if no argument is one, or the name is none of theirs.
 pub(super) fn resolve(name: &str, args: &[SqlType]) -> Option<SqlResult<Resolved>> {
-    let kind = args.iter().find_map(|ty| ty.range_kind())?;
     if !has(name) {
         return None;
     }
+    let Some(kind) = args.iter().find_map(|ty| ty.range_kind()) else {
+        return untyped(name, args).map(Err);
+    };
     let types = |f: &Polymorphic| -> Vec<SqlType> { f.args.iter().map(|k| k.of(kind)).collect() };
     let fits = |types: &[SqlType]| {
         let mut both = types.iter().zip(args);
@@ -295,6 +297,23 @@ pub(super) fn resolve(name: &str, args: &[SqlType]) -> Option<SqlResult<Resolved
     })
 }
 
+/// Why a call of which no type is known is none of these; `None` if it may be another's.
+fn untyped(name: &str, args: &[SqlType]) -> Option<SqlError> {
+    let known = args.iter().any(|ty| *ty != SqlType::Unknown);
+    if known || matches!(name, "lower" | "upper") {
+        return None;
+    }
+    let named = FUNCTIONS.iter().filter(|f| f.function.name == name);
+    match named.filter(|f| f.args.len() == args.len()).count() {
+        0 => None,
+        1 => Some(SqlError::new(
+            SqlState::DATATYPE_MISMATCH,
+            "could not determine polymorphic type because input has type unknown",
+        )),
+        _ => Some(is_not_unique(name, args)),
+    }
+}
+
 /// Every function of ranges as it resolves for one kind.
 #[cfg(test)]
 pub(super) fn samples(kind: RangeKind) -> Vec<Resolved> {
@@ -322,7 +341,7 @@ fn flags(text: &Value) -> SqlResult<(bool, bool)> {
         "(]" => Ok((false, true)),
         "()" => Ok((false, false)),
         _ => Err(
-            quintet_base::SqlError::new(SqlState::SYNTAX_ERROR, "invalid range bound flags")
+            SqlError::new(SqlState::SYNTAX_ERROR, "invalid range bound flags")
                 .hint("Valid values are \"[]\", \"[)\", \"(]\", and \"()\"."),
         ),
     }
