@@ -207,7 +207,7 @@ impl<'i> Inserter<'i> {
                 Some(conflict) if conflict.applies(taken.by) => {
                     self.conflict(&conflict.action, taken, row, env)
                 }
-                _ => Err(taken_error(table, taken.by, row, env)),
+                _ => Err(taken_error(table, &taken, row, env)),
             };
         }
         put_new(table, &key, row, entries, env)?;

@@ -58,7 +58,8 @@ pub(crate) struct EntryKey {
     pub key: Bytes,
     /// No other row may have an entry at this key.
     pub exclusive: bool,
-    /// No other row may in the end: how many bytes of the key are its columns.
+    /// Whoever writes or removes it keeps others from entries that begin as it does, with so many bytes: the columns of a
+    /// key that is looked at late, or those that must be equal for an exclusion.
     pub late: Option<usize>,
     /// There is no such entry: the index is a partial one and the row is not in it, or an inverted one.
     pub absent: bool,
@@ -81,12 +82,24 @@ pub(crate) fn entry_key(
     }
     let mut out = Vec::with_capacity(32 + row_key.len());
     let mut whole = true;
-    for &column in &index.columns {
+    let alike = index.excludes.as_ref().map(|excludes| {
+        let predicate = usize::from(index.partial);
+        predicate + excludes.equals
+    });
+    let mut begins = 0;
+    for (place, &column) in index.columns.iter().enumerate() {
+        if alike == Some(place) {
+            begins = out.len();
+        }
         whole &= index.nulls_equal || !row[column].is_null();
         push(&row[column], table.columns[column].ty, &mut out);
     }
+    if alike.is_none_or(|alike| alike == index.columns.len()) {
+        begins = out.len();
+    }
     let exclusive = whole && index.unique;
-    let late = (whole && index.late.is_some()).then_some(out.len());
+    let looked_at = index.late.is_some() || alike.is_some();
+    let late = (whole && looked_at).then_some(begins);
     if !exclusive {
         out.extend_from_slice(row_key);
     }

@@ -1,10 +1,11 @@
-//! Unique keys that are looked at late: when a statement is over, or its transaction.
+//! Unique keys, and exclusions, that are looked at late: when a statement is over, or its transaction.
 //!
 //! Relies on: entries of such an index end in their rows' keys, so that for a while several rows may have one.
 //! Promises: whoever writes or removes an entry has the presence of its columns alone until the commit, at every level:
 //! what is found when somebody looks stays so.  Does not: decide when (`references`).
 
 use crate::context::{Env, Halt};
+use crate::exclusion::{self, Apart};
 use crate::keys::{EntryKey, entry_key};
 use crate::rows::{duplicate_key, duplicate_rows, read_row};
 use quintet_base::{Bytes, ConstraintId, SpaceId, SqlError, TableId, Value};
@@ -21,11 +22,20 @@ pub(crate) struct LateKey {
     pub late: Late,
     pub table: TableId,
     name: String,
-    space: SpaceId,
-    /// What its entries begin with.
-    columns: Bytes,
-    /// What is said if it is not.
-    error: Box<SqlError>,
+    demand: Demand,
+}
+
+#[derive(Clone)]
+enum Demand {
+    /// There is one entry that begins so.
+    Alone {
+        space: SpaceId,
+        columns: Bytes,
+        /// What is said if there are several.
+        error: Box<SqlError>,
+    },
+    /// An entry has none beside it that it excludes.
+    Apart(Apart),
 }
 
 /// Keeps others from an entry of the same columns, which is about to be written or removed.
@@ -53,19 +63,32 @@ pub(crate) fn owe(
     row: &[Value],
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
-    let (Some(width), Some(late)) = (entry.late, index.late) else {
+    let excludes = index.excludes.as_ref();
+    let late = index.late.or(excludes.and_then(|excludes| excludes.late));
+    let (Some(width), Some(late)) = (entry.late, late) else {
         return Ok(());
     };
-    let error = duplicate_key(table, &index.name, index.asked(), row, env.host);
-    env.charge(size_of::<LateKey>() + size_of::<SqlError>() + 2 * width + 200)?;
+    let demand = match Apart::new(table, index, entry, row, env) {
+        Some(apart) => {
+            env.charge(size_of::<LateKey>() + apart.bytes())?;
+            Demand::Apart(apart)
+        }
+        None => {
+            let error = duplicate_key(table, &index.name, index.asked(), row, env.host);
+            env.charge(size_of::<LateKey>() + size_of::<SqlError>() + 2 * width + 200)?;
+            Demand::Alone {
+                space: index.space,
+                columns: entry.key.slice(..width),
+                error: Box::new(error),
+            }
+        }
+    };
     env.workspace.owed.push(LateKey {
         id: ConstraintId(index.id.0),
         late,
         table: table.id,
         name: table.name.clone(),
-        space: index.space,
-        columns: entry.key.slice(..width),
-        error: Box::new(error),
+        demand,
     });
     Ok(())
 }
@@ -73,27 +96,38 @@ pub(crate) fn owe(
 impl LateKey {
     /// Looks.
     pub fn check(&self, env: &mut Env<'_>) -> Result<(), Halt> {
-        let caught_up = env.txn.catch_up_in(self.space);
+        let (space, columns, error) = match &self.demand {
+            Demand::Alone {
+                space,
+                columns,
+                error,
+            } => (*space, columns, error),
+            Demand::Apart(apart) => return apart.check(&self.name, env),
+        };
+        let caught_up = env.txn.catch_up_in(space);
         caught_up.map_err(|error| env.halt(error, &self.name))?;
         let kept = env.txn.look_aside();
-        let several = self.has_several(env);
+        let several = has_several(space, columns, env);
         env.txn.look_back(kept);
         match several.map_err(|error| env.halt(error, &self.name))? {
-            true => Err((*self.error).clone().into()),
+            true => Err((**error).clone().into()),
             false => Ok(()),
         }
     }
+}
 
-    fn has_several(&self, env: &Env<'_>) -> Result<bool, quintet_tc::Error> {
-        let range = KeyRange::prefix(self.columns.to_vec());
-        let mut scan: Scan = env.txn.scan(self.space, &range, Direction::Forward)?;
-        Ok(scan.next(env.txn)?.is_some() && scan.next(env.txn)?.is_some())
-    }
+fn has_several(space: SpaceId, columns: &Bytes, env: &Env<'_>) -> Result<bool, quintet_tc::Error> {
+    let range = KeyRange::prefix(columns.to_vec());
+    let mut scan: Scan = env.txn.scan(space, &range, Direction::Forward)?;
+    Ok(scan.next(env.txn)?.is_some() && scan.next(env.txn)?.is_some())
 }
 
 /// Looks at all entries of an index that was filled and that nobody else sees yet.
 pub(crate) fn check_all(table: &TableDef, number: usize, env: &mut Env<'_>) -> Result<(), Halt> {
     let index = &table.indexes[number];
+    if index.excludes.is_some() {
+        return exclusion::check_all(table, number, env);
+    }
     if index.late.is_none() {
         return Ok(());
     }

@@ -39,6 +39,7 @@
 //! | `write` | one row with its index entries: add, change, remove |
 //! | `inverted` | entries of inverted indexes |
 //! | `insert`, `update` | the writing statements |
+//! | `exclusion` | rows that may not be beside each other |
 //! | `late_key` | unique keys that are looked at when all is done |
 //! | `row_inserter` | rows that are inserted one at a time, as COPY gives them |
 //! | `references` | foreign keys: what follows from a statement, and what must hold after it |
@@ -59,6 +60,7 @@ mod context;
 mod cursor;
 mod direct;
 mod dynamic;
+mod exclusion;
 mod full_join;
 mod gather;
 mod groups;

@@ -18,7 +18,7 @@ use crate::lean;
 use crate::rows::{check_row, unstored};
 use crate::run::stop_outside_a_run;
 use crate::translate::halt;
-use crate::write::{entry_taken, remove, taken_error};
+use crate::write::{Taken, entry_taken, remove, taken_error};
 use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::{Bytes, SqlResult, Value};
 use quintet_ir::code::Flat;
@@ -325,7 +325,11 @@ impl Scratch {
                 .read_claimed(table.space, &self.key, |row| row.is_some());
             if taken.map_err(|error| env.halt(error, &table.name))? {
                 env.txn.note_read(table.space, &self.key);
-                return Err(taken_error(table, Arbiter::Primary, &self.frame, &env));
+                let taken = Taken {
+                    by: Arbiter::Primary,
+                    row_key: Bytes::copy_from_slice(&self.key),
+                };
+                return Err(taken_error(table, &taken, &self.frame, &mut env));
             }
         }
         if table.indexes.is_empty() {
@@ -401,7 +405,7 @@ impl Scratch {
             .collect();
         for (number, entry) in entries.iter().enumerate() {
             if let Some(taken) = entry_taken(table, number, entry, env)? {
-                return Err(taken_error(table, taken.by, &self.frame, env));
+                return Err(taken_error(table, &taken, &self.frame, env));
             }
         }
         let key = Bytes::copy_from_slice(&self.key);

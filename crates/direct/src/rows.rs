@@ -197,6 +197,16 @@ pub(crate) fn duplicate_key(
     .about(about(table, None, Some(constraint)))
 }
 
+/// `23P01`: two rows may not be beside each other. `existing`: the other one's key as text.
+pub(crate) fn excluded(table: &TableDef, constraint: &str, row: &str, existing: &str) -> SqlError {
+    SqlError::new(
+        SqlState::EXCLUSION_VIOLATION,
+        format!("conflicting key value violates exclusion constraint \"{constraint}\""),
+    )
+    .detail(format!("Key {row} conflicts with existing key {existing}."))
+    .about(about(table, None, Some(constraint)))
+}
+
 /// `23505` for rows that a new unique index finds equal.
 pub(crate) fn duplicate_rows(
     table: &TableDef,
@@ -273,7 +283,7 @@ fn failing_row(table: &TableDef, row: &[Value], host: &dyn Host) -> Option<Strin
     Some(format!("Failing row contains ({}).", values.join(", ")))
 }
 
-fn show(value: &Value, ty: SqlType, host: &dyn Host) -> String {
+pub(crate) fn show(value: &Value, ty: SqlType, host: &dyn Host) -> String {
     if value.is_null() {
         return "null".to_string();
     }

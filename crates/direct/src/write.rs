@@ -4,9 +4,10 @@
 //! Promises: row and entries change together or the statement is undone; a key that must be its
 //! own is locked before anybody decides whether it is free, so two transactions can not both find it
 //! so, but for one that is above all others in a space which nobody else can name; what foreign keys may have to say is noted (`references`), and
-//! so are keys that are looked at late (`late_key`).  Does not: check NOT NULL and CHECK (`rows`).
+//! so are keys and exclusions that are looked at late (`late_key`).  Does not: check NOT NULL and CHECK (`rows`).
 
 use crate::context::{Env, Halt};
+use crate::exclusion;
 use crate::inverted;
 use crate::keys::{EntryKey, check_length, entry_key, primary_name};
 use crate::late_key;
@@ -111,6 +112,9 @@ pub(crate) fn entry_taken(
     }
     let index = &table.indexes[number];
     check_length(&entry.key, &index.name)?;
+    if index.excludes.is_some() {
+        return exclusion::in_the_way(table, number, entry, env);
+    }
     if !entry.exclusive {
         return Ok(None);
     }
@@ -121,9 +125,14 @@ pub(crate) fn entry_taken(
     }))
 }
 
-/// `23505`, naming the key.
-pub(crate) fn taken_error(table: &TableDef, by: Arbiter, row: &[Value], env: &Env<'_>) -> Halt {
-    let (name, columns) = match by {
+/// `23505`, naming the key, or `23P01`.
+pub(crate) fn taken_error(
+    table: &TableDef,
+    taken: &Taken,
+    row: &[Value],
+    env: &mut Env<'_>,
+) -> Halt {
+    let (name, columns) = match taken.by {
         Arbiter::Primary => {
             let columns = table
                 .primary_key
@@ -133,6 +142,10 @@ pub(crate) fn taken_error(table: &TableDef, by: Arbiter, row: &[Value], env: &En
         }
         Arbiter::Index(number) => {
             let index = &table.indexes[number];
+            if let Some(excludes) = &index.excludes {
+                let constraint = (index, excludes);
+                return exclusion::error(table, constraint, row, &taken.row_key, env);
+            }
             (index.name.as_str(), index.asked())
         }
     };
@@ -251,12 +264,12 @@ pub(crate) fn occupy(table: &TableDef, change: &Change, env: &mut Env<'_>) -> Re
     if change.moves()
         && let Some(taken) = primary_taken(table, &change.new_key, env)?
     {
-        return Err(taken_error(table, taken.by, &change.new, env));
+        return Err(taken_error(table, &taken, &change.new, env));
     }
     for (number, index) in table.indexes.iter().enumerate() {
         if let Some((_, new)) = change.entries(table, index) {
             if let Some(taken) = entry_taken(table, number, &new, env)? {
-                return Err(taken_error(table, taken.by, &change.new, env));
+                return Err(taken_error(table, &taken, &change.new, env));
             }
             if !new.absent {
                 late_key::hold(table, index, &new, env)?;

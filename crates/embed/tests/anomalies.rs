@@ -242,4 +242,5 @@ scripts!(
     orphan_by_cascade,
     orphan_by_late_check,
     shared_late_key,
+    overlapping_bookings,
 );

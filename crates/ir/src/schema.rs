@@ -12,6 +12,7 @@
 //! | entry of a unique index, no NULL in it unless NULLs are equal | `IndexDef::space` | index columns | the row's key |
 //! | of a partial index, outside its predicate | none | | |
 //! | of an inverted index, one per element | `IndexDef::space` | which column (a byte), the element, then the row's key | the row's key |
+//! | entry of an exclusion constraint | `IndexDef::space` | columns that must differ to be let be, the others, then the row's key | the row's key |
 //! | entry of a unique index that is looked at late, no NULL in it | `IndexDef::space` | index columns, then the row's key | the row's key |
 //! | any other index entry | `IndexDef::space` | index columns, then the row's key | the row's key |
 //!
@@ -116,7 +117,7 @@ pub struct IndexDef {
     pub unique: bool,
     /// The same, but it is looked at late; `unique` is false then.
     pub late: Option<Late>,
-    /// Made by a UNIQUE constraint (and dropped only with it).
+    /// Made by a UNIQUE or EXCLUDE constraint (and dropped only with it).
     pub constraint: bool,
     /// Has a predicate: the first of `columns` is a hidden one, which is TRUE for rows that fulfil it and NULL for
     /// others. Those have no entry, so a unique index does not compare them.
@@ -126,6 +127,20 @@ pub struct IndexDef {
     /// What of each column that was asked for has entries; empty: the index is an ordered one, with one entry per row. An inverted one is
     /// not unique, and its keys are not its columns: it is read by [`crate::Path::Elements`] only.
     pub inverted: Vec<Elements>,
+    /// EXCLUDE: which rows may not be beside each other. Such an index is not unique.
+    pub excludes: Option<Exclusion>,
+}
+
+/// What an EXCLUDE constraint demands: no two rows are equal in the first columns of its index and overlap in the others, which
+/// are ranges and multiranges. A row with NULL in one of them may be beside all others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Exclusion {
+    /// How many columns must be equal; that of a predicate is not counted.
+    pub equals: usize,
+    /// The columns in the order in which they were written.
+    pub written: Vec<usize>,
+    /// When it is looked at; `None`: row by row.
+    pub late: Option<Late>,
 }
 
 /// When a unique index that is not looked at row by row is looked at.
@@ -148,9 +163,12 @@ impl IndexDef {
         self.unique || self.late.is_some()
     }
 
-    /// The columns that were asked for: without the one of a predicate.
+    /// The columns that were asked for: without the one of a predicate, and as they were written.
     pub fn asked(&self) -> &[usize] {
-        &self.columns[usize::from(self.partial)..]
+        match &self.excludes {
+            Some(excludes) => &excludes.written,
+            None => &self.columns[usize::from(self.partial)..],
+        }
     }
 
     /// What the rows of a partial index fulfil, over the table's frame.
@@ -302,9 +320,10 @@ impl TableDef {
         sources.any(names_constant)
     }
 
-    /// True if rows may have equal keys until somebody looks.
+    /// True if rows may have equal keys until somebody looks, or may not be beside others.
     pub fn has_late_keys(&self) -> bool {
-        self.indexes.iter().any(|index| index.late.is_some())
+        let mut indexes = self.indexes.iter();
+        indexes.any(|index| index.late.is_some() || index.excludes.is_some())
     }
 
     /// The checks that are the table's own.

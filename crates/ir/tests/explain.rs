@@ -53,6 +53,7 @@ fn table(name: &str) -> TableRef {
             partial: false,
             nulls_equal: false,
             inverted: Vec::new(),
+            excludes: None,
         }],
         checks: vec![],
         layout: RowLayout::new(vec![SqlType::Int4; 3]),

@@ -33,6 +33,7 @@ mod comment;
 mod constraint;
 mod domain;
 mod drop_type;
+mod exclusion;
 mod extension;
 mod foreign_key;
 mod generated;

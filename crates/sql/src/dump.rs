@@ -191,7 +191,8 @@ impl Catalog {
             for index in &record.indexes {
                 let directions = record.directions(index.id);
                 let predicate = record.predicate(index.id);
-                let asked = &index.columns[usize::from(predicate.is_some())..];
+                let asked = record.asked(index);
+                let excluded = record.excluded(index.id);
                 let shown = record.shown(index.id).cloned().unwrap_or_default();
                 let columns = asked.iter().enumerate().map(|(place, &at)| {
                     let mut classes = shown.classes.iter();
@@ -203,7 +204,9 @@ impl Catalog {
                         Some(source) => format!("({source})"),
                         None => quoted(&record.columns[at].name),
                     };
-                    key + &words
+                    let operator = excluded.map(|excluded| excluded.operator(index, at));
+                    let operator = operator.map_or_else(run, |symbol| format!(" WITH {symbol}"));
+                    key + &words + &operator
                 });
                 let columns = columns.collect::<Vec<_>>().join(", ");
                 let own = quoted(&index.name);
@@ -219,6 +222,12 @@ impl Catalog {
                 let rows = predicate.map_or_else(run, |text| format!(" WHERE {text}"));
                 let late = late_words(record.late(index.id));
                 let text = match (index.constraint, index.unique) {
+                    (true, _) if excluded.is_some() => {
+                        let rows = predicate.map_or_else(run, |text| format!(" WHERE ({text})"));
+                        format!(
+                            "ALTER TABLE {only}{name} ADD CONSTRAINT {own} EXCLUDE {method}({columns}){rows}{late}"
+                        )
+                    }
                     (true, _) => {
                         format!(
                             "ALTER TABLE {only}{name} ADD CONSTRAINT {own} UNIQUE{nulls} ({columns}){late}"

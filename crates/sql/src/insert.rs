@@ -428,6 +428,14 @@ fn on_conflict(
                     clause.location,
                 ));
             }
+            if let Some(Arbiter::Index(number)) = arbiter
+                && into.table.indexes[number].excludes.is_some()
+            {
+                return Err(SqlError::new(
+                    SqlState::WRONG_OBJECT_TYPE,
+                    "ON CONFLICT DO UPDATE not supported with exclusion constraints",
+                ));
+            }
             into.need(planner, Privileges::UPDATE);
             // The old row's frame, then the proposed row's columns.
             let mut scope = into.from(relation).scope;

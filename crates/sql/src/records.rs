@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 11 row security of a table, 16 type, 32 role, 33 owner and privileges of an object, 34 and 35 what a role's sessions begin with, everywhere and in the database, 36 default privileges | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 6 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 3 (1 lacks what is behind the struct: `check`, 2 `options`), of routines 2 (1 lacks `altered`), of roles 2 (1 lacks `bypass`) |
+//! | | | byte 0: version: 1, of tables 7 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`, 6 behind `late`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 3 (1 lacks what is behind the struct: `check`, 2 `options`), of routines 2 (1 lacks `altered`), of roles 2 (1 lacks `bypass`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -40,8 +40,10 @@ const COUNTER_VERSION: u8 = 2;
 const VIEW_VERSION: u8 = 3;
 /// Version of a view's record since its `check` is behind it.
 const CHECKED_VERSION: u8 = 2;
-/// Version of a table's record: since its `more` has `nulls_equal` and `late`, and an index may be inverted.
-const TABLE_VERSION: u8 = 6;
+/// Version of a table's record: since its `more` has `excluded`.
+const TABLE_VERSION: u8 = 7;
+/// Version of a table's record since its `more` has `nulls_equal` and `late`, and an index may be inverted.
+const LATE_VERSION: u8 = 6;
 /// Version of a table's record since its `more` has `shown` and `collations`.
 const SHOWN_VERSION: u8 = 5;
 /// Version of a table's record since its `more` has `unvalidated`.
@@ -102,8 +104,38 @@ pub(crate) struct TableMore {
     pub collations: Vec<(usize, u32)>,
     /// Indexes with NULLS NOT DISTINCT. Records of version 5 end before it.
     pub nulls_equal: Vec<IndexId>,
-    /// Unique constraints that are DEFERRABLE, the primary key by the number of its index; whether INITIALLY DEFERRED.
+    /// Constraints with an index that are DEFERRABLE, the primary key by the number of its index; whether INITIALLY
+    /// DEFERRED. Records of version 6 end behind it.
     pub late: LateKeys,
+    /// Indexes of EXCLUDE constraints.
+    pub excluded: Exclusions,
+}
+
+/// Indexes of EXCLUDE constraints.
+type Exclusions = Vec<(IndexId, ExclusionRecord)>;
+
+/// Which rows an EXCLUDE constraint does not let be beside each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ExclusionRecord {
+    /// How many of the index's columns must be equal, that of a predicate not counted; the others, behind them, overlap.
+    pub equals: usize,
+    /// The columns as they were written.
+    pub written: Vec<usize>,
+}
+
+impl ExclusionRecord {
+    /// The columns of the index that overlap.
+    pub fn overlapping<'r>(&self, index: &'r IndexRecord) -> &'r [usize] {
+        &index.columns[index.columns.len() - (self.written.len() - self.equals)..]
+    }
+
+    /// The operator that stands behind a column.
+    pub fn operator(&self, index: &IndexRecord, column: usize) -> &'static str {
+        match self.overlapping(index).contains(&column) {
+            true => "&&",
+            false => "=",
+        }
+    }
 }
 
 /// Unique constraints that are looked at late.
@@ -113,7 +145,7 @@ type LateKeys = Vec<(IndexId, bool)>;
 type LastAdded = (Vec<(IndexId, ShownRecord)>, Vec<(usize, u32)>, SinceSix);
 
 /// What it has had since version 6.
-type SinceSix = (Vec<IndexId>, LateKeys);
+type SinceSix = (Vec<IndexId>, LateKeys, Exclusions);
 
 /// What an index was asked for with that is shown. Of the methods only gin changes what the index is, and its classes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -814,6 +846,11 @@ pub(crate) fn read_table(value: &[u8]) -> SqlResult<TableRecord> {
     let unreadable = |_| damaged("unreadable body");
     match value {
         [TABLE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [LATE_VERSION, body @ ..] => {
+            let added = postcard::to_allocvec(&Exclusions::new()).map_err(SqlError::internal)?;
+            let whole = [body, &added].concat();
+            postcard::from_bytes(&whole).map_err(unreadable)
+        }
         [SHOWN_VERSION, body @ ..] => {
             let added = postcard::to_allocvec(&SinceSix::default()).map_err(SqlError::internal)?;
             let whole = [body, &added].concat();
@@ -924,6 +961,21 @@ impl TableRecord {
     pub fn shown(&self, index: IndexId) -> Option<&ShownRecord> {
         let found = self.more.shown.iter().find(|(other, _)| *other == index);
         found.map(|(_, shown)| shown)
+    }
+
+    /// What an EXCLUDE constraint's index does not let be.
+    pub fn excluded(&self, index: IndexId) -> Option<&ExclusionRecord> {
+        let mut all = self.more.excluded.iter();
+        all.find(|(other, _)| *other == index)
+            .map(|(_, excluded)| excluded)
+    }
+
+    /// The columns of an index that were asked for, as they were written.
+    pub fn asked<'r>(&'r self, index: &'r IndexRecord) -> &'r [usize] {
+        match self.excluded(index.id) {
+            Some(excluded) => &excluded.written,
+            None => &index.columns[usize::from(self.predicate(index.id).is_some())..],
+        }
     }
 
     /// True if an index was asked for with NULLS NOT DISTINCT.

@@ -18,7 +18,8 @@ use quintet_base::{SqlResult, SqlType};
 use quintet_ir::Expr;
 use quintet_ir::cast::CastContext;
 use quintet_ir::schema::{
-    CheckDef, CheckKind, ColumnDef, Identity, IndexDef, Late, PrimaryKey, SequenceDef, TableDef,
+    CheckDef, CheckKind, ColumnDef, Exclusion, Identity, IndexDef, Late, PrimaryKey, SequenceDef,
+    TableDef,
 };
 
 /// A sequence from its record.
@@ -202,20 +203,26 @@ fn check(planner: &Planner, scope: &Scope, record: &CheckRecord) -> SqlResult<Ch
 }
 
 fn index(table: &TableRecord, record: &IndexRecord) -> IndexDef {
-    let late = table.late(record.id);
+    let late = table.late(record.id).map(|deferred| match deferred {
+        true => Late::Commit,
+        false => Late::Statement,
+    });
+    let excludes = table.excluded(record.id).map(|excluded| Exclusion {
+        equals: excluded.equals,
+        written: excluded.written.clone(),
+        late,
+    });
     IndexDef {
         id: record.id,
         name: record.name.clone(),
         space: record.space,
         columns: record.columns.clone(),
         unique: record.unique && late.is_none(),
-        late: late.map(|deferred| match deferred {
-            true => Late::Commit,
-            false => Late::Statement,
-        }),
+        late: late.filter(|_| excludes.is_none()),
         constraint: record.constraint,
         partial: table.predicate(record.id).is_some(),
         nulls_equal: table.nulls_are_equal(record.id),
         inverted: table.inverted(record),
+        excludes,
     }
 }

@@ -208,7 +208,7 @@ fn set_constraints(planner: &Planner, statement: &ConstraintsSetStmt) -> SqlResu
             }
             let unique = table.indexes.iter().filter(|index| index.constraint);
             let unique = unique.filter(|index| index.name == *name);
-            named.extend(unique.map(|index| (ConstraintId(index.id.0), index.late.is_some())));
+            named.extend(unique.map(|index| (ConstraintId(index.id.0), is_late(index.id.0))));
             let mut checks = table.own_checks();
             if checks.any(|check| check.name == *name) {
                 named.push((ConstraintId(0), false));

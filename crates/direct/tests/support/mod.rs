@@ -134,6 +134,7 @@ impl TableExt for TableDef {
             partial: false,
             nulls_equal: false,
             inverted: Vec::new(),
+            excludes: None,
         });
         self
     }

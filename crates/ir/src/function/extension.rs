@@ -25,7 +25,13 @@ pub struct Extension {
 }
 
 /// All of them, but for `plpgsql`, which every database has.
-pub const EXTENSIONS: [Extension; 2] = [
+pub const EXTENSIONS: [Extension; 3] = [
+    Extension {
+        name: "btree_gist",
+        version: "1.7",
+        comment: "support for indexing common datatypes in GiST",
+        functions: &[],
+    },
     Extension {
         name: "pgcrypto",
         version: "1.3",

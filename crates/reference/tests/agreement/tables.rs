@@ -157,6 +157,7 @@ fn indexes(dice: &mut Dice, table: &mut TableDef) {
             partial: false,
             nulls_equal: unique && dice.one_in(3),
             inverted,
+            excludes: None,
         });
     }
 }

@@ -1,9 +1,10 @@
-//! Constraints: primary keys, UNIQUE, CHECK; foreign keys go on to `foreign_key`.
+//! Constraints: primary keys, UNIQUE, CHECK; foreign keys go on to `foreign_key`, EXCLUDE to `exclusion`.
 //!
 //! Relies on: a table's record whose columns are complete.  Promises: PostgreSQL's names and
-//! order; columns of a primary key become NOT NULL.  Does not: exclusion, primary keys that are looked at when the
+//! order; columns of a primary key become NOT NULL.  Does not: primary keys that are looked at when the
 //! transaction commits (0A000).
 
+use super::exclusion;
 use super::foreign_key;
 use super::table::refuse_constraint_clauses;
 use super::words;
@@ -90,10 +91,13 @@ pub(super) fn apply(
         }
     }
     for (column, constraint) in &constraints.list {
-        if constraint.contype() == ConstrType::ConstrUnique {
-            added.indexes.push(record.indexes.len());
-            unique(draft, record, *column, constraint)?;
+        let number = record.indexes.len();
+        match constraint.contype() {
+            ConstrType::ConstrUnique => unique(draft, record, *column, constraint)?,
+            ConstrType::ConstrExclusion => exclusion::add(draft, record, constraint)?,
+            _ => continue,
         }
+        added.indexes.push(number);
     }
     for (_, constraint) in &constraints.list {
         match constraint.contype() {
@@ -110,6 +114,7 @@ pub(super) fn apply(
             ConstrType::ConstrForeign
             | ConstrType::ConstrPrimary
             | ConstrType::ConstrUnique
+            | ConstrType::ConstrExclusion
             | ConstrType::ConstrNotnull
             | ConstrType::ConstrNull
             // The next three say what is so anyway.
@@ -118,7 +123,6 @@ pub(super) fn apply(
             | ConstrType::ConstrAttrEnforced => {}
             other => {
                 let what = match other {
-                    ConstrType::ConstrExclusion => "EXCLUDE",
                     ConstrType::ConstrAttrNotEnforced => "NOT ENFORCED",
                     ConstrType::ConstrAttrDeferrable | ConstrType::ConstrAttrDeferred => {
                         let (state, place) = (SqlState::SYNTAX_ERROR, constraint.location);

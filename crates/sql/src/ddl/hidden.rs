@@ -35,12 +35,11 @@ use quintet_ir::schema::TableRef;
 /// `42P17` for one that is not immutable, and what binding says.
 pub(super) fn expression(
     planner: &Planner,
-    table: &TableRef,
+    scope: &Scope,
     record: &mut TableRecord,
     node: &Node,
 ) -> SqlResult<usize> {
-    let scope = Scope::of_table(table);
-    let bound = Binder::new(planner, &scope, "index expressions").bind(node)?;
+    let bound = Binder::new(planner, scope, "index expressions").bind(node)?;
     let bound = coerce::settle(planner, bound)?;
     if let Expr::Column(number, _) = bound {
         return Ok(number);
@@ -48,7 +47,7 @@ pub(super) fn expression(
     must_be_immutable(&bound, "expression")?;
     let text = expression_text(node)?;
     let ty = bound.ty();
-    let name = index_key(planner, &scope, &text, true);
+    let name = index_key(planner, scope, &text, true);
     // What is written is what is read back, by itself and with its own type.
     column(planner, record, text, name, ty)
 }
@@ -59,12 +58,11 @@ pub(super) fn expression(
 /// As for expressions.
 pub(super) fn predicate(
     planner: &Planner,
-    table: &TableRef,
+    scope: &Scope,
     record: &mut TableRecord,
     node: &Node,
 ) -> SqlResult<(usize, String)> {
-    let scope = Scope::of_table(table);
-    let bound = Binder::new(planner, &scope, "index predicates").bind(node)?;
+    let bound = Binder::new(planner, scope, "index predicates").bind(node)?;
     let bound =
         coerce::boolean(planner, bound, "WHERE").map_err(planner.at(names::location(node)))?;
     must_be_immutable(&bound, "predicate")?;
@@ -144,6 +142,7 @@ pub(super) fn forget(record: &mut TableRecord, index: &IndexRecord) {
     record.more.shown.retain(|(id, _)| *id != index.id);
     record.more.nulls_equal.retain(|id| *id != index.id);
     record.more.late.retain(|(id, _)| *id != index.id);
+    record.more.excluded.retain(|(id, _)| *id != index.id);
     record
         .more
         .hidden

@@ -20,6 +20,7 @@ use crate::names::{self, inner, required};
 use crate::output::figure_name;
 use crate::planner::Planner;
 use crate::records::{IndexRecord, ShownRecord, TableRecord};
+use crate::scope::Scope;
 use crate::system::{ClassFor, class_for};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{IndexElem, IndexStmt};
@@ -27,7 +28,7 @@ use quintet_base::{IndexId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::TableDef;
 
-pub(super) use method::{check_inverted, is_inverted};
+pub(super) use method::{check_inverted, is_inverted, no_class};
 
 pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Planned> {
     const TAG: &str = "CREATE INDEX";
@@ -49,6 +50,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     }
     let mut draft = Draft::new(planner);
     let mut record = record_of(planner, &table)?;
+    let scope = Scope::of_table(&table);
     let mut columns = Vec::with_capacity(statement.index_params.len());
     let mut names: Vec<String> = Vec::with_capacity(columns.capacity());
     let mut directions = Vec::with_capacity(statement.index_params.len());
@@ -59,7 +61,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
         refuse_element(element)?;
         let (column, name) = match element.expr.as_deref() {
             Some(node) => (
-                hidden::expression(planner, &table, &mut record, node)?,
+                hidden::expression(planner, &scope, &mut record, node)?,
                 figure_name(node).unwrap_or_else(|| "expr".into()),
             ),
             None => (column_of(&table, element)?, element.name.clone()),
@@ -95,7 +97,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
         name.clone()
     };
     let predicate = match statement.where_clause.as_deref() {
-        Some(node) => Some(hidden::predicate(planner, &table, &mut record, node)?),
+        Some(node) => Some(hidden::predicate(planner, &scope, &mut record, node)?),
         None => None,
     };
     record.revision += 1;
@@ -195,7 +197,7 @@ fn free_name(name: String, taken: &[String]) -> String {
 
 /// The columns of an index by its names for them, those of expressions as PostgreSQL calls them.
 pub(crate) fn column_names(record: &TableRecord, index: &IndexRecord) -> Vec<String> {
-    let asked = &index.columns[usize::from(record.predicate(index.id).is_some())..];
+    let asked = record.asked(index);
     let mut names: Vec<String> = Vec::with_capacity(asked.len());
     for &column in asked {
         let name = match record

@@ -24,8 +24,8 @@ use crate::from::find_named;
 use crate::names::required;
 use crate::planner::Planner;
 use crate::records::{
-    CheckRecord, ColumnRecord, CommentRecord, CommentsRecord, IndexRecord, KeyRecord, TableMore,
-    TableRecord,
+    CheckRecord, ColumnRecord, CommentRecord, CommentsRecord, ExclusionRecord, IndexRecord,
+    KeyRecord, TableMore, TableRecord,
 };
 use crate::system::{self, PG_CLASS};
 use pg_query::protobuf::{TableLikeClause, TableLikeOption};
@@ -320,9 +320,10 @@ fn indexes(
     }
     let names = column_names(&like.other, index);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let suffix = match index.constraint {
-        true => "key",
-        false => "idx",
+    let suffix = match like.other.excluded(index.id) {
+        Some(_) => "excl",
+        None if index.constraint => "key",
+        None => "idx",
     };
     let new = IndexRecord {
         id: IndexId(draft.id()),
@@ -350,6 +351,15 @@ fn indexes(
     }
     if like.other.nulls_are_equal(index.id) {
         record.more.nulls_equal.push(new.id);
+    }
+    if let Some(excluded) = like.other.excluded(index.id) {
+        let place = |column: &usize| index.columns.iter().rposition(|other| other == column);
+        let places = excluded.written.iter().filter_map(place);
+        let excluded = ExclusionRecord {
+            equals: excluded.equals,
+            written: places.map(|place| new.columns[place]).collect(),
+        };
+        record.more.excluded.push((new.id, excluded));
     }
     if let Some(deferred) = like.other.late(index.id) {
         record.more.late.push((new.id, deferred));

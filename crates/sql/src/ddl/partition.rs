@@ -455,6 +455,12 @@ pub(crate) fn check_keys(planner: &Planner, next: &Catalog) -> SqlResult<()> {
         if known.is_some_and(|known| known.revision == table.revision) {
             continue;
         }
+        if table.indexes.iter().any(|index| index.excludes.is_some()) {
+            return Err(SqlError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "exclusion constraints are not supported on partitioned tables",
+            ));
+        }
         let primary = table.primary_key.iter();
         let primary = primary.map(|key| ("PRIMARY KEY", &key.columns));
         let unique = table.indexes.iter().filter(|index| index.is_unique());

@@ -384,7 +384,10 @@ pub(super) fn refuse_constraint_clauses(
     let late = constraint.deferrable || constraint.initdeferred;
     let may_be_late = matches!(
         constraint.contype(),
-        ConstrType::ConstrForeign | ConstrType::ConstrUnique | ConstrType::ConstrPrimary
+        ConstrType::ConstrForeign
+            | ConstrType::ConstrUnique
+            | ConstrType::ConstrPrimary
+            | ConstrType::ConstrExclusion
     );
     let what = if late && !may_be_late {
         "DEFERRABLE"

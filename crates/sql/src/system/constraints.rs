@@ -4,11 +4,14 @@
 //! the column's.
 
 use super::indexes::part_indexes;
-use super::{Definition, flag, numbers, oid, primary_key_oid, print, schema_oid, text, types};
+use super::{
+    Definition, flag, numbers, oid, primary_key_oid, print, schema_oid, short, text, types,
+};
 use crate::planner::Planner;
 use crate::records::ForeignKeyRecord;
 use crate::scope::Scope;
-use quintet_base::{TableId, Value};
+use quintet_base::value::Array;
+use quintet_base::{SqlType, TableId, Value};
 use quintet_ir::schema::{CheckDef, TableDef};
 
 pub(super) const RELATIONS: &[Definition] = &[Definition {
@@ -140,7 +143,11 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
         }
         for index in table.indexes.iter().filter(|index| index.constraint) {
             let number = index.id.0;
-            let key = of_table(number, &index.name, "u", number, numbers(&index.columns));
+            let (kind, columns) = match &index.excludes {
+                Some(excludes) => ("x", excluded_columns(table, &excludes.written)),
+                None => ("u", numbers(&index.columns)),
+            };
+            let key = of_table(number, &index.name, kind, number, columns);
             rows.push(constraint(planner, key));
         }
         for (number, check) in table.own_checks().enumerate() {
@@ -224,6 +231,18 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
     let keys = planner.catalog().foreign_keys();
     rows.extend(keys.map(|key| foreign_key(planner, key)));
     rows
+}
+
+/// Columns by their numbers, 0 for expressions.
+fn excluded_columns(table: &TableDef, columns: &[usize]) -> Value {
+    let number = |column: &usize| match table.columns[*column].hidden {
+        true => Value::Int2(0),
+        false => short(column + 1),
+    };
+    Value::Array(Box::new(Array {
+        element: SqlType::Int2,
+        values: columns.iter().map(number).collect(),
+    }))
 }
 
 fn foreign_key(planner: &Planner, key: &ForeignKeyRecord) -> Vec<Value> {

@@ -26,6 +26,7 @@ use quintet_base::RoleId;
 use quintet_base::types::format_type;
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod, Value};
+use quintet_ir::IndexDef;
 use quintet_ir::schema::TableDef;
 
 /// The objects that a session knows.
@@ -661,6 +662,33 @@ impl<'c> Known<'c> {
         None
     }
 
+    /// An EXCLUDE constraint.
+    fn exclusion(&self, table: &TableDef, index: &IndexDef, pretty: bool) -> Option<String> {
+        let catalog = self.context.catalog;
+        let record = catalog.record(table.id)?;
+        let own = record.indexes.iter().find(|own| own.id == index.id)?;
+        let excluded = record.excluded(index.id)?;
+        let planner = self.planner();
+        let element = |column: &usize| {
+            let operator = excluded.operator(own, *column);
+            let key = key_text(&planner, table, *column, pretty);
+            format!("{key} WITH {operator}")
+        };
+        let elements: Vec<String> = index.asked().iter().map(element).collect();
+        let method = shape_of(catalog, table, index.id.0, index.asked()).method;
+        let predicate = record.predicate(index.id).map(|text| {
+            let text = printed_check(&planner, table, text, pretty);
+            format!(" WHERE ({text})")
+        });
+        Some(format!(
+            "EXCLUDE USING {} ({}){}{}",
+            method_name(method),
+            elements.join(", "),
+            predicate.unwrap_or_default(),
+            late_words(catalog.late(table.id, index.id.0))
+        ))
+    }
+
     fn constraint(&self, number: u32, pretty: bool) -> Option<String> {
         let catalog = self.context.catalog;
         if let Some(key) = catalog.foreign_keys().find(|key| key.id.0 == number) {
@@ -674,6 +702,10 @@ impl<'c> Known<'c> {
                 indexes.all(|index| index.id.0 != oid || index.constraint)
             };
             for (oid, _, columns, _, primary) in all_indexes(table) {
+                let own = table.indexes.iter().find(|index| index.id.0 == oid);
+                if let Some(index) = own.filter(|index| oid == number && index.excludes.is_some()) {
+                    return self.exclusion(table, index, pretty);
+                }
                 if oid == number && is_constraint(oid) {
                     let words = if primary { "PRIMARY KEY" } else { "UNIQUE" };
                     let names = column_names(table, columns).join(", ");

@@ -3,7 +3,7 @@
 //! Relies on: `base::types` for what types there are.  Promises: numbers as PostgreSQL's, which
 //! clients know by heart.  Does not: list types that Quintet lacks.
 
-use super::index_properties::{BRIN, BTREE, GIN, HASH};
+use super::index_properties::{BRIN, BTREE, GIN, GIST, HASH, SPGIST};
 use super::layout::Layout;
 use super::type_functions::{self, functions};
 use super::type_layout::{COLLATIONS, alignment_of, collation_of, storage_of};
@@ -83,7 +83,9 @@ pub(super) const RELATIONS: &[Definition] = &[
                 vec![oid(2), text("heap"), text("t")],
                 vec![oid(BTREE), text("btree"), text("i")],
                 vec![oid(HASH), text("hash"), text("i")],
+                vec![oid(GIST), text("gist"), text("i")],
                 vec![oid(GIN), text("gin"), text("i")],
+                vec![oid(SPGIST), text("spgist"), text("i")],
                 vec![oid(BRIN), text("brin"), text("i")],
             ]
         },

@@ -12,6 +12,10 @@ pub(super) const BTREE: u32 = 403;
 /// See [`BTREE`].
 pub(super) const HASH: u32 = 405;
 /// See [`BTREE`].
+pub(super) const GIST: u32 = 783;
+/// See [`BTREE`].
+pub(super) const SPGIST: u32 = 4000;
+/// See [`BTREE`].
 pub(super) const GIN: u32 = 2742;
 /// See [`BTREE`].
 pub(super) const BRIN: u32 = 3580;
@@ -20,6 +24,8 @@ pub(super) const BRIN: u32 = 3580;
 pub(super) fn method(name: Option<&str>) -> u32 {
     match name {
         Some("hash") => HASH,
+        Some("gist") => GIST,
+        Some("spgist") => SPGIST,
         Some("gin") => GIN,
         Some("brin") => BRIN,
         _ => BTREE,
@@ -30,6 +36,8 @@ pub(super) fn method(name: Option<&str>) -> u32 {
 pub(super) fn method_name(method: u32) -> &'static str {
     match method {
         HASH => "hash",
+        GIST => "gist",
+        SPGIST => "spgist",
         GIN => "gin",
         BRIN => "brin",
         _ => "btree",
@@ -72,6 +80,8 @@ fn of_method(method: u32, word: &str) -> Option<bool> {
     let has: &[&str] = match method {
         BTREE => &WORDS,
         HASH => &["can_exclude"],
+        GIST => &["can_multi_col", "can_exclude", "can_include"],
+        SPGIST => &["can_exclude", "can_include"],
         GIN | BRIN => &["can_multi_col"],
         _ => return None,
     };
@@ -83,6 +93,8 @@ fn of_index(method: u32, word: &str) -> Option<bool> {
     let has: &[&str] = match method {
         BTREE => &WORDS,
         HASH => &WORDS[1..],
+        GIST => &["clusterable", "index_scan", "bitmap_scan"],
+        SPGIST => &["index_scan", "bitmap_scan"],
         _ => &["bitmap_scan"],
     };
     WORDS.contains(&word).then(|| has.contains(&word))

@@ -242,6 +242,7 @@ fn index(
     (unique, primary): (bool, bool),
 ) -> Vec<Value> {
     let shape = shape_of(planner.catalog(), table, number, columns);
+    let own = table.indexes.iter().find(|index| index.id.0 == number);
     vec![
         oid(number),
         oid(table.id.0),
@@ -250,7 +251,7 @@ fn index(
         flag(unique),
         flag(shape.nulls_equal),
         flag(primary),
-        flag(false),
+        flag(own.is_some_and(|index| index.excludes.is_some())),
         flag(planner.catalog().late(table.id, number).is_none()),
         flag(false),
         flag(true),

@@ -4,7 +4,7 @@
 //! index the one it has.  Does not: list operators, families or functions, or have more than one order: `*_pattern_ops` may
 //! be asked for and are shown, and are the same.
 
-use super::index_properties::{BRIN, BTREE, GIN, HASH, method};
+use super::index_properties::{BRIN, BTREE, GIN, GIST, HASH, SPGIST, method};
 use super::{Definition, OWNER, PG_CATALOG, flag, oid, text};
 use quintet_base::SqlType;
 
@@ -92,6 +92,13 @@ const INVERTED: &[Class] = &[
     (10_091, "jsonb_path_ops", 4037, 3802, false, 23),
 ];
 
+const OF_TREES: &[Class] = &[
+    (10_078, "range_ops", 3919, 3831, true, 0),
+    (10_082, "multirange_ops", 6158, 4537, true, 3831),
+];
+
+const OF_PARTITIONED_TREES: &[Class] = &[(10_079, "range_ops", 3474, 3831, true, 0)];
+
 const OF_RANGES: &[Class] = &[
     (10_092, "bytea_minmax_ops", 4064, 17, true, 17),
     (10_094, "char_minmax_ops", 4062, 18, true, 18),
@@ -125,6 +132,8 @@ fn classes(method: u32) -> &'static [Class] {
     match method {
         BTREE => ORDERED,
         HASH => HASHED,
+        GIST => OF_TREES,
+        SPGIST => OF_PARTITIONED_TREES,
         GIN => INVERTED,
         BRIN => OF_RANGES,
         _ => &[],
@@ -159,7 +168,7 @@ pub(super) const RELATIONS: &[Definition] = &[Definition {
             ]
         };
         let of_method = |method| classes(method).iter().map(move |class| row(method, class));
-        [BTREE, HASH, GIN, BRIN]
+        [BTREE, HASH, GIST, SPGIST, GIN, BRIN]
             .into_iter()
             .flat_map(of_method)
             .collect()

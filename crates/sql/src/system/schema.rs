@@ -158,7 +158,9 @@ fn keys(table: &TableDef) -> Vec<Key<'_>> {
         let columns = key.columns.as_slice();
         (key.name.as_str(), "PRIMARY KEY", columns, number)
     });
-    let unique = table.indexes.iter().filter(|index| index.constraint);
+    let unique = table.indexes.iter();
+    // The standard knows no exclusions.
+    let unique = unique.filter(|index| index.constraint && index.excludes.is_none());
     let unique = unique.map(|index| {
         let columns = index.columns.as_slice();
         (index.name.as_str(), "UNIQUE", columns, index.id.0)

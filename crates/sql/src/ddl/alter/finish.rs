@@ -4,7 +4,7 @@
 
 use super::Change;
 use crate::command::Command;
-use crate::ddl::{constraint, generated, hidden, index};
+use crate::ddl::{constraint, exclusion, generated, hidden, index};
 use crate::draft::spaces_of;
 use crate::insert::default_of;
 use crate::parse;
@@ -29,6 +29,7 @@ impl Change<'_, '_, '_> {
             hidden::read_anew(self.draft.planner, &self.table, &mut self.record, number)?;
         }
         index::check_inverted(&self.record)?;
+        exclusion::check(&self.record)?;
         let added = constraint::apply(self.draft, &mut self.record, &self.constraints)?;
         if !self.fill.is_empty() && (added.primary_key || !added.indexes.is_empty()) {
             // They would be built before the column has its values; rows that are written anew have them.

@@ -108,7 +108,7 @@ pub(super) fn must_have_class(method: &str, ty: SqlType) -> SqlResult<()> {
     }
 }
 
-fn no_class(method: &str, ty: SqlType) -> SqlError {
+pub(in crate::ddl) fn no_class(method: &str, ty: SqlType) -> SqlError {
     let message =
         format!("data type {ty} has no default operator class for access method \"{method}\"");
     SqlError::new(SqlState::UNDEFINED_OBJECT, message).hint(
