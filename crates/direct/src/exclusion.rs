@@ -15,7 +15,7 @@
 //! if any two do, and one of those is new.
 
 use crate::context::{Env, Halt};
-use crate::keys::{EntryKey, entry_key};
+use crate::keys::EntryKey;
 use crate::late_key::hold;
 use crate::rows::{about, excluded, key_text, read_row, show};
 use crate::write::Taken;
@@ -60,6 +60,18 @@ impl Group {
         types.map(|ty| key::decode(*ty, &mut rest)).collect()
     }
 
+    /// True if the entries that are apart are in the order of all their bounds.
+    fn has_order(&self) -> bool {
+        matches!(&*self.types, [SqlType::Range(_)])
+    }
+
+    /// Another entry, if it is of the group and overlaps one of it.
+    fn beside(&self, own: &[u8], other: Rival) -> SqlResult<Option<Rival>> {
+        let is_of_group = other.key.starts_with(&own[..self.begins]);
+        let overlaps = is_of_group && !are_apart(&self.values(own)?, &self.values(&other.key)?);
+        Ok(overlaps.then_some(other))
+    }
+
     /// An entry of another row that a row with this entry may not be beside, if there is one, whether the row's own is there or not.
     fn rival(&self, own: &[u8], env: &mut Env<'_>) -> Result<Option<Rival>, Halt> {
         let caught_up = env.txn.catch_up_in(self.space);
@@ -72,7 +84,6 @@ impl Group {
 
     fn look(&self, own: &[u8], env: &mut Env<'_>) -> Result<Option<Rival>, Halt> {
         let values = self.values(own)?;
-        let only_neighbours = matches!(&*self.types, [SqlType::Range(_)]);
         let at = Bytes::copy_from_slice(own);
         let whole = KeyRange::prefix(own[..self.begins].to_vec());
         let behind = KeyRange {
@@ -94,7 +105,7 @@ impl Group {
                     break;
                 };
                 if are_apart(&values, &self.values(&key)?) {
-                    match only_neighbours {
+                    match self.has_order() {
                         true => break,
                         false => continue,
                     }
@@ -256,16 +267,15 @@ pub(crate) fn check_all(table: &TableDef, number: usize, env: &mut Env<'_>) -> R
         return Ok(());
     };
     let halted = |error, env: &Env<'_>| env.halt(error, &table.name);
-    let scan = env
-        .txn
-        .scan(index.space, &KeyRange::all(), Direction::Forward);
+    let all = KeyRange::all();
+    let scan = env.txn.scan(index.space, &all, Direction::Forward);
     let mut scan: Scan = scan.map_err(|error| halted(error, env))?;
     let types = overlapping_types(table, index, excludes);
+    // The entry before, if no column of it is NULL.
+    let mut before: Option<Rival> = None;
     while let Some((key, row_key)) = scan.next(env.txn).map_err(|error| halted(error, env))? {
-        let Some(row) = row_at(table, &row_key, env)? else {
-            continue;
-        };
-        let Some(begins) = entry_key(table, index, &row, &row_key).late else {
+        env.tick()?;
+        let Some(begins) = beginning(table, index, types.len(), &key)? else {
             continue;
         };
         let group = Group {
@@ -273,22 +283,42 @@ pub(crate) fn check_all(table: &TableDef, number: usize, env: &mut Env<'_>) -> R
             begins,
             types: Arc::clone(&types),
         };
-        if let Some(rival) = group.rival(&key, env)?
+        let rival = match before.take() {
+            // In order, neighbours overlap if any two do.
+            Some(last) if group.has_order() => group.beside(&key, last)?,
+            None if group.has_order() => None,
+            _ => group.rival(&key, env)?,
+        };
+        if let Some(rival) = rival
+            && let Some(row) = row_at(table, &row_key, env)?
             && let Some(other) = row_at(table, &rival.row_key, env)?
         {
             let text = |row: &[Value]| key_text(table, &excludes.written, row, env.host);
             let message = format!("could not create exclusion constraint \"{}\"", index.name);
-            let error = SqlError::new(SqlState::EXCLUSION_VIOLATION, message)
-                .detail(format!(
-                    "Key {} conflicts with key {}.",
-                    text(&row),
-                    text(&other)
-                ))
-                .about(about(table, None, Some(&index.name)));
-            return Err(error.into());
+            let detail = format!("Key {} conflicts with key {}.", text(&other), text(&row));
+            let error = SqlError::new(SqlState::EXCLUSION_VIOLATION, message).detail(detail);
+            return Err(error.about(about(table, None, Some(&index.name))).into());
         }
+        before = Some(Rival { key, row_key });
     }
     Ok(())
+}
+
+/// How many bytes of an entry are its columns before the last ones; `None` if one of them is NULL.
+fn beginning(
+    table: &TableDef,
+    index: &IndexDef,
+    last: usize,
+    entry: &[u8],
+) -> SqlResult<Option<usize>> {
+    let mut rest = entry;
+    for column in &index.columns[..index.columns.len() - last] {
+        let value = key::decode(table.columns[*column].ty, &mut rest)?;
+        if value.is_null() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(entry.len() - rest.len()))
 }
 
 fn row_at(table: &TableDef, row_key: &Bytes, env: &Env<'_>) -> Result<Option<Vec<Value>>, Halt> {

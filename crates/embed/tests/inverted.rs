@@ -422,7 +422,7 @@ fn what_they_cannot_do_is_refused() {
         ),
         (
             "create index on t using gist (id)",
-            SqlState::FEATURE_NOT_SUPPORTED,
+            SqlState::UNDEFINED_OBJECT,
         ),
         (
             "create unique index on t using gin (a)",

@@ -123,3 +123,4 @@ update spans set during = tsrange(lower(during) + interval '100 days', upper(dur
 select count(*) from spans;
 insert into spans values (1, '[2020-04-15 10:00,2020-04-15 12:00)');
 drop table spans, rooms, moments, two_ways, sets_of, equals, later, alike, retyped;
+drop extension btree_gist;

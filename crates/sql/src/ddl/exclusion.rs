@@ -8,20 +8,17 @@
 
 use super::constraint::{refuse_key_type, scope_of};
 use super::hidden;
-use super::index::no_class;
+use super::index::{must_have_class, no_class};
 use crate::call::direction;
 use crate::draft::Draft;
 use crate::names::{self, inner, required};
 use crate::output::figure_name;
 use crate::records::{ExclusionRecord, IndexRecord, ShownRecord, TableRecord};
-use crate::system::{has_class, is_ordered};
+use crate::system::has_class;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{Constraint, IndexElem, Node};
 use quintet_base::types::TypeFamily;
 use quintet_base::{IndexId, SqlError, SqlResult, SqlState, SqlType};
-
-/// What brings classes for types that only have an order.
-const OF_ORDERED_TYPES: &str = "btree_gist";
 
 /// How two rows may not be to each other in a column.
 #[derive(Clone, Copy, PartialEq)]
@@ -176,18 +173,10 @@ fn column(
 fn sign(draft: &Draft, method: &str, operator: &str, ty: SqlType) -> SqlResult<Sign> {
     let is_range = matches!(ty.family(), TypeFamily::Range | TypeFamily::Multirange);
     let by_order = matches!(method, "" | "btree" | "hash");
-    let has_class = match method {
-        "gist" if !is_range => {
-            let mut made = draft.planner.catalog().extensions();
-            is_ordered(ty) && made.any(|(_, extension)| extension.name == OF_ORDERED_TYPES)
-        }
-        "spgist" => ty.family() == TypeFamily::Range,
-        "gist" => true,
-        method => has_class(method, ty),
-    };
-    if !has_class {
+    if by_order && !has_class(method, ty) {
         return Err(no_class(method, ty));
     }
+    must_have_class(draft.planner, method, ty)?;
     match operator {
         "=" => Ok(Sign::Equal),
         "&&" if is_range && !by_order => Ok(Sign::Overlapping),

@@ -1,7 +1,7 @@
 //! CREATE INDEX, and the removal of an index.
 //!
 //! Relies on: `draft`.  Promises: the index is filled before the change is seen.  Accepts and
-//! ignores: CONCURRENTLY, storage parameters. Keeps and shows: USING hash and brin (both are ordered), INCLUDE (a row is
+//! ignores: CONCURRENTLY, storage parameters. Keeps and shows: USING hash, brin, gist and spgist (all are ordered), INCLUDE (a row is
 //! read whole anyway), operator classes (text compares by bytes here anyway), DESC and NULLS FIRST: entries ascend, and are read in either
 //! direction.  Indexes USING gin have an entry for each element of a row (`ir::elements`). Indexes over expressions, and partial ones, are over hidden columns (`hidden`).
 
@@ -28,7 +28,7 @@ use quintet_base::{IndexId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::TableDef;
 
-pub(super) use method::{check_inverted, is_inverted, no_class};
+pub(super) use method::{check_inverted, is_inverted, must_have_class, no_class};
 
 pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Planned> {
     const TAG: &str = "CREATE INDEX";
@@ -39,7 +39,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     let table = target_table(planner, relation)?;
     planner.must_own_table(table.id)?;
     let included = included(&table, statement)?;
-    method::refuse(planner, statement, relation.location)?;
+    method::refuse(statement)?;
     let what = if !statement.table_space.is_empty() && statement.table_space != "pg_default" {
         Some("TABLESPACE".to_string())
     } else {
@@ -77,7 +77,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     let shown = ShownRecord {
         method: Some(statement.access_method.clone())
             .filter(|method| !matches!(&**method, "" | "btree")),
-        classes: classes(&record, &columns, statement)?,
+        classes: classes(planner, &record, &columns, statement)?,
         included,
     };
     for &column in &shown.included {
@@ -156,6 +156,7 @@ fn included(table: &TableDef, statement: &IndexStmt) -> SqlResult<Vec<usize>> {
 
 /// The operator classes that are not the own ones of the columns' types, by places in the key.
 fn classes(
+    planner: &Planner,
     record: &TableRecord,
     columns: &[usize],
     statement: &IndexStmt,
@@ -167,7 +168,7 @@ fn classes(
         };
         let ty = record.columns[column].ty;
         let Some(name) = names::strings(&element.opclass).last().copied() else {
-            method::must_have_class(&statement.access_method, ty)?;
+            must_have_class(planner, &statement.access_method, ty)?;
             continue;
         };
         match class_for(&statement.access_method, name, ty) {

@@ -97,7 +97,11 @@ const OF_TREES: &[Class] = &[
     (10_082, "multirange_ops", 6158, 4537, true, 3831),
 ];
 
-const OF_PARTITIONED_TREES: &[Class] = &[(10_079, "range_ops", 3474, 3831, true, 0)];
+const OF_PARTITIONED_TREES: &[Class] = &[
+    (10_018, "inet_ops", 3794, 869, true, 0),
+    (10_079, "range_ops", 3474, 3831, true, 0),
+    (10_086, "text_ops", 4017, 25, true, 0),
+];
 
 const OF_RANGES: &[Class] = &[
     (10_092, "bytea_minmax_ops", 4064, 17, true, 17),

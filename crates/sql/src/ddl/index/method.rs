@@ -2,7 +2,7 @@
 //!
 //! Relies on: the operator classes that there are (`system`).  Promises: what is refused is refused in PostgreSQL's words where it refuses
 //! the same, so that what is shown can be made there; a column of an inverted index has a class for its type.  Does not:
-//! tell hash and brin from an ordered index in anything else.
+//! tell the others from an ordered index in anything else.
 
 use crate::names::inner;
 use crate::planner::Planner;
@@ -14,6 +14,9 @@ use quintet_base::types::TypeFamily;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::Elements;
 
+/// The extension that brings classes of gist for types that only have an order.
+const OF_ORDERED_TYPES: &str = "btree_gist";
+
 /// True for a method whose indexes have an entry for each element of a row.
 pub(in crate::ddl) fn is_inverted(method: &str) -> bool {
     method == "gin"
@@ -22,18 +25,12 @@ pub(in crate::ddl) fn is_inverted(method: &str) -> bool {
 /// Refuses a method that there is not, and what there is not of one.
 ///
 /// # Errors
-/// `0A000`, and `42704` for one that PostgreSQL has not either.
-pub(super) fn refuse(planner: &Planner, statement: &IndexStmt, location: i32) -> SqlResult<()> {
+/// `0A000`, and `42704` for one that there is not.
+pub(super) fn refuse(statement: &IndexStmt) -> SqlResult<()> {
     let method = &*statement.access_method;
     match method {
         "" | "btree" => return Ok(()),
-        "hash" | "brin" | "gin" => {}
-        "gist" | "spgist" => {
-            let error = planner.unsupported(format!("an index USING {method}"), location);
-            return Err(error.hint(
-                "Arrays and jsonb can be indexed USING gin, and what is compared by < and = USING btree.",
-            ));
-        }
+        "hash" | "brin" | "gin" | "gist" | "spgist" => {}
         _ => {
             let message = format!("access method \"{method}\" does not exist");
             return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
@@ -45,9 +42,9 @@ pub(super) fn refuse(planner: &Planner, statement: &IndexStmt, location: i32) ->
     };
     let what = if statement.unique {
         "unique indexes"
-    } else if !statement.index_including_params.is_empty() {
+    } else if !statement.index_including_params.is_empty() && !method.ends_with("gist") {
         "included columns"
-    } else if method == "hash" && statement.index_params.len() > 1 {
+    } else if matches!(method, "hash" | "spgist") && statement.index_params.len() > 1 {
         "multicolumn indexes"
     } else if any(|one| one.ordering() != SortByDir::SortbyDefault) {
         "ASC/DESC options"
@@ -100,11 +97,26 @@ fn check_type(elements: Elements, ty: SqlType) -> SqlResult<()> {
 /// What a method can do nothing with is refused in PostgreSQL's words.
 ///
 /// # Errors
-/// `42704`: PostgreSQL has no hash of bits, and no summary of multiranges.
-pub(super) fn must_have_class(method: &str, ty: SqlType) -> SqlResult<()> {
-    match (method, ty.family()) {
-        ("hash", TypeFamily::Bits) | ("brin", TypeFamily::Multirange) => Err(no_class(method, ty)),
-        _ => Ok(()),
+/// `42704`: PostgreSQL has no hash of bits, no summary of multiranges, and trees of most types only by an extension.
+pub(in crate::ddl) fn must_have_class(
+    planner: &Planner,
+    method: &str,
+    ty: SqlType,
+) -> SqlResult<()> {
+    let has_extension = || {
+        let mut made = planner.catalog().extensions();
+        made.any(|(_, extension)| extension.name == OF_ORDERED_TYPES)
+    };
+    let there = match (method, ty.family()) {
+        ("hash", TypeFamily::Bits) | ("brin", TypeFamily::Multirange) => false,
+        ("gist", TypeFamily::Range | TypeFamily::Multirange) => true,
+        ("gist", _) => is_ordered(ty) && has_extension(),
+        ("spgist", _) => has_class(method, ty),
+        _ => true,
+    };
+    match there {
+        true => Ok(()),
+        false => Err(no_class(method, ty)),
     }
 }
 
