@@ -2,7 +2,7 @@
 //!
 //! Relies on: `base::range` and `base::multirange`, `choose` among what one kind has.  Promises: PostgreSQL's constructors,
 //! functions and operators: a value beside a range must be of the range's own type, so that `numrange @> integer` is
-//! nothing.  Does not: compare them (`compare` does), or give rows: `unnest` reads the array of [`RANGES`].
+//! nothing.  Does not: compare them by operators (`compare` does), or give rows: `unnest` reads the array of [`RANGES`].
 
 use super::choose::{Choice, Signature, choose};
 use super::{
@@ -27,9 +27,11 @@ enum Kind {
     Ranges,
     /// A truth value.
     Truth,
+    /// An integer.
+    Int,
 }
 
-use Kind::{Element, One, Ranges, Set, Truth};
+use Kind::{Element, Int, One, Ranges, Set, Truth};
 
 impl Kind {
     fn of(self, kind: RangeKind) -> SqlType {
@@ -39,6 +41,7 @@ impl Kind {
             Element => kind.subtype(),
             Ranges => SqlType::RangeArray(kind),
             Truth => SqlType::Bool,
+            Int => SqlType::Int4,
         }
     }
 }
@@ -124,6 +127,12 @@ truths! {
     ends_no_later: |args| hull(args[0]).ends_no_later(&hull(args[1]));
     begins_no_earlier: |args| hull(args[0]).begins_no_earlier(&hull(args[1]));
     is_adjacent: |args| hull(args[0]).is_adjacent(&hull(args[1]));
+    eq: |args| args[0].order(args[1]).is_eq();
+    ne: |args| args[0].order(args[1]).is_ne();
+    lt: |args| args[0].order(args[1]).is_lt();
+    le: |args| args[0].order(args[1]).is_le();
+    ge: |args| args[0].order(args[1]).is_ge();
+    gt: |args| args[0].order(args[1]).is_gt();
 }
 
 fn is_in(part: &Value, whole: &Value) -> bool {
@@ -137,6 +146,10 @@ fn is_in(part: &Value, whole: &Value) -> bool {
         (Value::Multirange(whole), value) => whole.has(value),
         (other, _) => wrong_type(other),
     }
+}
+
+fn compare(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Int4(args[0].order(args[1]) as i32))
 }
 
 fn union(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
@@ -251,9 +264,148 @@ static FUNCTIONS: &[Polymorphic] = &[
     poly("*", &[Set, Set], Set, intersection),
 ];
 
+/// What operators do, by the names of PostgreSQL's functions behind them.
+static NAMED: &[Polymorphic] = &[
+    poly("range_eq", &[One, One], Truth, eq),
+    poly("range_ne", &[One, One], Truth, ne),
+    poly("range_overlaps", &[One, One], Truth, overlaps),
+    poly("range_contains_elem", &[One, Element], Truth, contains),
+    poly("range_contains", &[One, One], Truth, contains),
+    poly(
+        "elem_contained_by_range",
+        &[Element, One],
+        Truth,
+        is_contained,
+    ),
+    poly("range_contained_by", &[One, One], Truth, is_contained),
+    poly("range_adjacent", &[One, One], Truth, is_adjacent),
+    poly("range_before", &[One, One], Truth, is_before),
+    poly("range_after", &[One, One], Truth, is_behind),
+    poly("range_overleft", &[One, One], Truth, ends_no_later),
+    poly("range_overright", &[One, One], Truth, begins_no_earlier),
+    poly("range_union", &[One, One], One, union),
+    poly("range_intersect", &[One, One], One, intersection),
+    poly("range_minus", &[One, One], One, difference),
+    poly("range_cmp", &[One, One], Int, compare),
+    poly("range_lt", &[One, One], Truth, lt),
+    poly("range_le", &[One, One], Truth, le),
+    poly("range_ge", &[One, One], Truth, ge),
+    poly("range_gt", &[One, One], Truth, gt),
+    poly("multirange_eq", &[Set, Set], Truth, eq),
+    poly("multirange_ne", &[Set, Set], Truth, ne),
+    poly("range_overlaps_multirange", &[One, Set], Truth, overlaps),
+    poly("multirange_overlaps_range", &[Set, One], Truth, overlaps),
+    poly(
+        "multirange_overlaps_multirange",
+        &[Set, Set],
+        Truth,
+        overlaps,
+    ),
+    poly("multirange_contains_elem", &[Set, Element], Truth, contains),
+    poly("multirange_contains_range", &[Set, One], Truth, contains),
+    poly(
+        "multirange_contains_multirange",
+        &[Set, Set],
+        Truth,
+        contains,
+    ),
+    poly(
+        "elem_contained_by_multirange",
+        &[Element, Set],
+        Truth,
+        is_contained,
+    ),
+    poly(
+        "range_contained_by_multirange",
+        &[One, Set],
+        Truth,
+        is_contained,
+    ),
+    poly(
+        "multirange_contained_by_multirange",
+        &[Set, Set],
+        Truth,
+        is_contained,
+    ),
+    poly("range_adjacent_multirange", &[One, Set], Truth, is_adjacent),
+    poly(
+        "multirange_adjacent_multirange",
+        &[Set, Set],
+        Truth,
+        is_adjacent,
+    ),
+    poly("multirange_adjacent_range", &[Set, One], Truth, is_adjacent),
+    poly("range_before_multirange", &[One, Set], Truth, is_before),
+    poly("multirange_before_range", &[Set, One], Truth, is_before),
+    poly(
+        "multirange_before_multirange",
+        &[Set, Set],
+        Truth,
+        is_before,
+    ),
+    poly("range_after_multirange", &[One, Set], Truth, is_behind),
+    poly("multirange_after_range", &[Set, One], Truth, is_behind),
+    poly("multirange_after_multirange", &[Set, Set], Truth, is_behind),
+    poly(
+        "range_overleft_multirange",
+        &[One, Set],
+        Truth,
+        ends_no_later,
+    ),
+    poly(
+        "multirange_overleft_range",
+        &[Set, One],
+        Truth,
+        ends_no_later,
+    ),
+    poly(
+        "multirange_overleft_multirange",
+        &[Set, Set],
+        Truth,
+        ends_no_later,
+    ),
+    poly(
+        "range_overright_multirange",
+        &[One, Set],
+        Truth,
+        begins_no_earlier,
+    ),
+    poly(
+        "multirange_overright_range",
+        &[Set, One],
+        Truth,
+        begins_no_earlier,
+    ),
+    poly(
+        "multirange_overright_multirange",
+        &[Set, Set],
+        Truth,
+        begins_no_earlier,
+    ),
+    poly("multirange_union", &[Set, Set], Set, union),
+    poly("multirange_minus", &[Set, Set], Set, difference),
+    poly("multirange_intersect", &[Set, Set], Set, intersection),
+    poly("multirange_cmp", &[Set, Set], Int, compare),
+    poly("multirange_lt", &[Set, Set], Truth, lt),
+    poly("multirange_le", &[Set, Set], Truth, le),
+    poly("multirange_ge", &[Set, Set], Truth, ge),
+    poly("multirange_gt", &[Set, Set], Truth, gt),
+    poly("range_contains_multirange", &[One, Set], Truth, contains),
+    poly(
+        "multirange_contained_by_range",
+        &[Set, One],
+        Truth,
+        is_contained,
+    ),
+];
+
+fn all() -> impl Iterator<Item = &'static Polymorphic> {
+    FUNCTIONS.iter().chain(NAMED)
+}
+
 /// True if some function of ranges has this name.
 pub(super) fn has(name: &str) -> bool {
-    FUNCTIONS.iter().any(|f| f.function.name == name)
+    all().any(|f| f.function.name == name)
 }
 
 /// A function of ranges; `None` if no argument is one, or the name is none of theirs.
@@ -270,8 +422,7 @@ pub(super) fn resolve(name: &str, args: &[SqlType]) -> Option<SqlResult<Resolved
         types.len() == args.len()
             && both.all(|(wanted, given)| given == wanted || *given == SqlType::Unknown)
     };
-    let candidates: Vec<(&Polymorphic, Vec<SqlType>)> = FUNCTIONS
-        .iter()
+    let candidates: Vec<(&Polymorphic, Vec<SqlType>)> = all()
         .filter(|f| f.function.name == name)
         .map(|f| (f, types(f)))
         .filter(|(_, types)| fits(types))
@@ -303,7 +454,7 @@ fn untyped(name: &str, args: &[SqlType]) -> Option<SqlError> {
     if known || matches!(name, "lower" | "upper") {
         return None;
     }
-    let named = FUNCTIONS.iter().filter(|f| f.function.name == name);
+    let named = all().filter(|f| f.function.name == name);
     match named.filter(|f| f.args.len() == args.len()).count() {
         0 => None,
         1 => Some(SqlError::new(
@@ -317,8 +468,7 @@ fn untyped(name: &str, args: &[SqlType]) -> Option<SqlError> {
 /// Every function of ranges as it resolves for one kind.
 #[cfg(test)]
 pub(super) fn samples(kind: RangeKind) -> Vec<Resolved> {
-    FUNCTIONS
-        .iter()
+    all()
         .map(|f| Resolved {
             function: &f.function,
             args: f.args.iter().map(|k| k.of(kind)).collect(),
