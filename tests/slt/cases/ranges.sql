@@ -182,3 +182,6 @@ select i from range_trees where r && '[5,9)';
 select indexdef from pg_indexes where tablename = 'range_trees' order by indexname;
 select c.relname, amname, opcname from pg_index x, pg_class c, pg_am a, pg_opclass o where x.indrelid = 'range_trees'::regclass and c.oid = x.indexrelid and o.oid = x.indclass[0] and a.oid = o.opcmethod order by 1;
 select pg_index_column_has_property('range_trees_r_idx'::regclass, 1, 'orderable'), pg_indexam_has_property(a.oid, 'can_exclude'), pg_indexam_has_property(a.oid, 'can_unique'), pg_indexam_has_property(a.oid, 'can_include') from pg_am a where amname = 'gist';
+drop view range_view;
+drop table of_domain;
+drop domain short_range;
