@@ -88,7 +88,10 @@ fn parts(action: &Action) -> Parts<'_> {
 pub(crate) fn into_slots(dynamic: &Dynamic) -> Vec<usize> {
     match &dynamic.rows {
         DynamicRows::Into { slots, .. } => slots.iter().map(|(slot, _)| *slot).collect(),
-        DynamicRows::Forgotten | DynamicRows::Record | DynamicRows::Returned(_) => Vec::new(),
+        DynamicRows::Forgotten
+        | DynamicRows::Record
+        | DynamicRows::Returned(_)
+        | DynamicRows::Opened(_) => Vec::new(),
     }
 }
 

@@ -251,7 +251,10 @@ impl Printer<'_, '_> {
             Action::Reraise => "raise".to_string(),
             Action::Commit => "commit".to_string(),
             Action::Rollback => "rollback".to_string(),
-            Action::Dynamic(dynamic) => format!("execute {}", self.expr(&dynamic.text)),
+            Action::Dynamic(dynamic) => match &dynamic.cursor {
+                Some(cursor) => format!("{} cursor {}", cursor.word(), cursor.variable),
+                None => format!("execute {}", self.expr(&dynamic.text)),
+            },
             Action::Fail(error) => format!("fail: {}", error.message),
             Action::Return(row) if row.is_empty() => "return".to_string(),
             Action::Return(row) => format!("return {}", list(row)),

@@ -320,7 +320,7 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
             None => {
                 debug_assert!(matches!(
                     ty.family(),
-                    TypeFamily::Text | TypeFamily::Unknown
+                    TypeFamily::Text | TypeFamily::Unknown | TypeFamily::Json
                 ));
                 Value::Text(Str::from(utf8(bytes)?))
             }

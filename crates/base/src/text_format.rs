@@ -198,9 +198,11 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
             let first = text.chars().next().map_or(0, char::len_utf8);
             Value::Text(Str::from(&text[..first]))
         }
-        SqlType::Text | SqlType::Varchar | SqlType::Bpchar | SqlType::Unknown => {
-            Value::Text(Str::from(checked_text(text)?))
-        }
+        SqlType::Text
+        | SqlType::Varchar
+        | SqlType::Bpchar
+        | SqlType::RefCursor
+        | SqlType::Unknown => Value::Text(Str::from(checked_text(text)?)),
         SqlType::Interval => Value::Interval(interval::parse_interval(text)?),
         SqlType::Time => Value::Time(datetime::parse_time(text, context.date_order)?),
         SqlType::TimeTz => Value::TimeTz(datetime::parse_timetz(

@@ -117,6 +117,9 @@ pub enum SqlType {
     RangeArray(RangeKind),
     Multirange(RangeKind),
     MultirangeArray(RangeKind),
+    /// The name of a portal.
+    RefCursor,
+    RefCursorArray,
 }
 
 /// How text of several types compares and which operators a type has.
@@ -292,6 +295,8 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
             Some(MultirangeArray(R::Int8)),
         ),
         (MultirangeArray(R::Int8), 6157, "int8multirange[]", None),
+        (RefCursor, 1790, "refcursor", Some(RefCursorArray)),
+        (RefCursorArray, 2201, "refcursor[]", None),
     ]
 };
 
@@ -364,6 +369,7 @@ impl SqlType {
             "macaddr" => MacAddr,
             "bit" => Bit,
             "varbit" | "bit varying" => VarBit,
+            "refcursor" => RefCursor,
             "void" => Void,
             "unknown" => Unknown,
             "int4range" => Range(RangeKind::Int4),
@@ -449,7 +455,8 @@ impl SqlType {
             Date | Timestamp | TimestampTz | Time | TimeTz => TypeFamily::DateTime,
             Interval => TypeFamily::Timespan,
             Enum(_) => TypeFamily::Enum,
-            Json | Jsonb => TypeFamily::Json,
+            // What is held as text and has no order.
+            Json | Jsonb | RefCursor => TypeFamily::Json,
             Record => TypeFamily::Record,
             Uuid => TypeFamily::Uuid,
             Inet | Cidr => TypeFamily::Network,

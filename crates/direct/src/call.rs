@@ -18,12 +18,13 @@
 use crate::ahead;
 use crate::context::{Around, Context, Env, Stop, Workspace, row_bytes};
 use crate::direct::Direct;
-use crate::dynamic::{self, Answer, Asked, Taken};
-use crate::guard::{Guard, Handling};
+use crate::dynamic::{self, Answer, Asked, AskedStatement, Taken};
+use crate::guard::{Guard, Handling, SoFar};
 use crate::into::{
     check_rows, check_strict, each_row, fill, first_row, keep, note_found, over_row, store,
 };
 use crate::point;
+use crate::portals::{self, Done};
 use crate::raise;
 use crate::run::Restarts;
 use crate::sweep;
@@ -31,7 +32,7 @@ use crate::turns::Turns;
 use quintet_base::limits::CALL_DEPTH_MAX;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::code::{Code, Heights, Operation};
-use quintet_ir::dynamic::{Dynamic, DynamicRows};
+use quintet_ir::dynamic::{CursorAction, Dynamic, DynamicRows};
 use quintet_ir::formula::{Computed, Scope};
 use quintet_ir::routine::{self, Output};
 use quintet_ir::{Expr, Guise, Program, Routine};
@@ -489,7 +490,12 @@ impl Call {
                         loops: at.turns.len(),
                         guards: at.guards.len(),
                     };
-                    let so_far = (context.txn.mark(), context.host.notified());
+                    let cursors = context.host.cursors();
+                    let so_far = SoFar {
+                        mark: context.txn.mark(),
+                        notified: context.host.notified(),
+                        opened: cursors.map_or(0, |cursors| cursors.borrow().opened()),
+                    };
                     self.guards += 1;
                     let guard = Guard::new(at.place, self.guards, so_far, heights);
                     at.guards.push(guard);
@@ -642,6 +648,22 @@ impl Call {
     ) -> Result<(), Stop> {
         let answer = match self.answer.take() {
             Some(answer) => answer?,
+            None if let Some(step) = &statement.cursor => {
+                match portals::take(step, statement, &self.top().slots, context)? {
+                    Done::Here(answer) => answer,
+                    Done::Elsewhere(text) if self.can_ask(program) => {
+                        let guards = self.open_guards();
+                        let asked = dynamic::asked_of_cursor(statement, text, guards);
+                        self.ask_for(program, asked);
+                        return Err(Stop::Ask);
+                    }
+                    Done::Elsewhere(_) => {
+                        return Err(Stop::Error(SqlError::unsupported(
+                            "a cursor of others, or FETCH into a record, in a routine that a statement or another routine calls",
+                        )));
+                    }
+                }
+            }
             None if self.can_ask(program) => {
                 self.ask(program, statement, context)?;
                 return Err(Stop::Ask);
@@ -655,7 +677,14 @@ impl Call {
         };
         let at = self.activations.last_mut().expect("a routine is running");
         // EXECUTE says nothing to FOUND.
-        at.count = answer.count;
+        match statement.cursor.as_ref().map(|step| &step.what) {
+            None => at.count = answer.count,
+            Some(CursorAction::Fetch { .. }) => {
+                at.count = answer.count;
+                note_found(routine, &mut at.slots, answer.count > 0);
+            }
+            Some(_) => {}
+        }
         let taken = Taken {
             routine,
             slots: &mut at.slots,
@@ -674,14 +703,22 @@ impl Call {
         statement: &Dynamic,
         context: &Context<'_>,
     ) -> SqlResult<()> {
-        let guards = self.activations.iter().flat_map(|at| &at.guards);
-        let open = guards.filter(|guard| guard.handled().is_none());
-        let guards = open.map(Guard::number).collect();
-        let at = self.top();
-        let mut asked = dynamic::asked(statement, &at.slots, guards, context)?;
+        let guards = self.open_guards();
+        let asked = dynamic::asked(statement, &self.top().slots, guards, context)?;
+        self.ask_for(program, asked);
+        Ok(())
+    }
+
+    fn ask_for(&mut self, program: &Program, mut asked: AskedStatement) {
         asked.guises = self.guises(program).into_iter().cloned().collect();
         self.asked = Some(Asked::Statement(asked));
-        Ok(())
+    }
+
+    /// The blocks with handlers that it is in, from the outermost on.
+    fn open_guards(&self) -> Vec<u64> {
+        let guards = self.activations.iter().flat_map(|at| &at.guards);
+        let open = guards.filter(|guard| guard.handled().is_none());
+        open.map(Guard::number).collect()
     }
 
     /// What it wants of who runs it, when it has stopped for that.
@@ -749,8 +786,12 @@ impl Call {
                     continue;
                 };
                 let Handling { place, slots } = handling;
-                context.txn.rollback_to(guard.mark());
-                context.host.notify_no_more(guard.notified());
+                let so_far = guard.so_far();
+                context.txn.rollback_to(so_far.mark);
+                context.host.notify_no_more(so_far.notified);
+                if let Some(cursors) = context.host.cursors() {
+                    cursors.borrow_mut().back_to(so_far.opened);
+                }
                 at.turns.truncate(guard.heights().loops);
                 let [state, message] = slots;
                 at.slots[state] = Value::text(error.state.as_str());
@@ -843,9 +884,20 @@ fn where_in(routine: &Routine, code: &Code, place: usize) -> String {
         Some(Operation::Rollback) => " at ROLLBACK",
         Some(Operation::Call { .. }) => " at CALL",
         Some(Operation::Dynamic { loops: true, .. }) => " at FOR over EXECUTE statement",
+        Some(Operation::Dynamic { statement, .. }) if let Some(step) = &statement.cursor => {
+            match &step.what {
+                CursorAction::Open { pinned: true, .. } => " at FOR over cursor",
+                CursorAction::Open { .. } | CursorAction::Keep => " at OPEN",
+                CursorAction::Fetch { moves: true, .. } => " at MOVE",
+                CursorAction::Fetch { moves: false, .. } => " at FETCH",
+                CursorAction::Close => " at CLOSE",
+                CursorAction::Current { .. } => " at SQL statement",
+            }
+        }
         Some(Operation::Dynamic { statement, .. }) => match (statement.fixed, &statement.rows) {
             (true, _) => " at SQL statement",
             (false, DynamicRows::Returned(_)) => " at RETURN QUERY",
+            (false, DynamicRows::Opened(_)) => " at OPEN",
             (false, _) => " at EXECUTE",
         },
         Some(Operation::Unless(..)) => " at condition",

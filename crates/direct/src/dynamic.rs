@@ -10,6 +10,7 @@ use crate::context::{Around, Context, Stop, Workspace, row_bytes};
 use crate::direct::Direct;
 use crate::into::{check_strict, each_row, keep, store};
 use crate::nested::Inside;
+use crate::portals;
 use crate::run::Restarts;
 use crate::turns::Turns;
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
@@ -68,6 +69,8 @@ pub struct Answer {
     pub rows: Vec<Vec<Value>>,
     /// Their types.
     pub types: Vec<SqlType>,
+    /// Their columns' names, for a cursor.
+    pub names: Vec<String>,
     /// How many rows it has given or changed.
     pub count: u64,
 }
@@ -99,6 +102,22 @@ pub(crate) fn asked(
     })
 }
 
+/// What a call asks for where a cursor is a client's, or its rows have other fields than the routine was made for.
+pub(crate) fn asked_of_cursor(dynamic: &Dynamic, text: String, guards: Vec<u64>) -> AskedStatement {
+    let moves = dynamic.rows == DynamicRows::Forgotten;
+    AskedStatement {
+        number: dynamic.at.number,
+        text,
+        arguments: Vec::new(),
+        fixed: false,
+        reads_only: false,
+        wants_rows: !moves,
+        wants_names: dynamic.is_record && !moves,
+        guards,
+        guises: Vec::new(),
+    }
+}
+
 /// Runs a statement at once, where nobody can be asked: what changes no more than rows.
 ///
 /// # Errors
@@ -125,6 +144,11 @@ pub(crate) fn run_here(
     let columns = planned.columns.iter();
     let mut answer = Answer {
         types: columns.map(|column| column.ty).collect(),
+        names: planned
+            .columns
+            .iter()
+            .map(|column| column.name.clone())
+            .collect(),
         ..Answer::default()
     };
     let rows = &mut answer.rows;
@@ -192,8 +216,15 @@ impl Taken<'_> {
         answer: Answer,
         context: &Context<'_>,
     ) -> SqlResult<Option<Turns>> {
-        let Answer { rows, types, count } = answer;
+        if let DynamicRows::Opened(slot) = &dynamic.rows {
+            portals::fill(&self.slots[*slot], answer, context.host)?;
+            return Ok(None);
+        }
+        let Answer {
+            rows, types, count, ..
+        } = answer;
         match &dynamic.rows {
+            DynamicRows::Opened(_) => Ok(None),
             DynamicRows::Forgotten => Ok(None),
             DynamicRows::Record => Err(SqlError::internal("a record's fields are not known")),
             DynamicRows::Into { slots, .. } if loops => {

@@ -13,12 +13,21 @@ pub(crate) struct Guard {
     begin: Place,
     /// Of all that the call has begun, the number of this one, from 1.
     number: u64,
-    mark: Mark,
-    /// What had been notified.
-    notified: usize,
+    so_far: SoFar,
     heights: Heights,
     /// What a handler of it is busy with.
     handled: Option<SqlError>,
+}
+
+/// What there was when a block began.
+#[derive(Clone, Copy)]
+pub(crate) struct SoFar {
+    /// What to undo to.
+    pub mark: Mark,
+    /// Which notifications stay.
+    pub notified: usize,
+    /// Which cursors stay.
+    pub opened: u64,
 }
 
 /// Where to go on with an error.
@@ -30,17 +39,11 @@ pub(crate) struct Handling {
 
 impl Guard {
     /// A block begins here, with the transaction and the loops as they are.
-    pub fn new(
-        begin: Place,
-        number: u64,
-        (mark, notified): (Mark, usize),
-        heights: Heights,
-    ) -> Guard {
+    pub fn new(begin: Place, number: u64, so_far: SoFar, heights: Heights) -> Guard {
         Guard {
             begin,
             number,
-            mark,
-            notified,
+            so_far,
             heights,
             handled: None,
         }
@@ -56,14 +59,9 @@ impl Guard {
         self.begin = begin;
     }
 
-    /// What to undo to.
-    pub fn mark(&self) -> Mark {
-        self.mark
-    }
-
-    /// Which notifications stay.
-    pub fn notified(&self) -> usize {
-        self.notified
+    /// What there was when it began.
+    pub fn so_far(&self) -> SoFar {
+        self.so_far
     }
 
     /// How many loops stood around the block.

@@ -22,6 +22,7 @@
 //! | `run` | [`Run`]: one execution of a statement; restarts |
 //! | `call`, `guard`, `turns`, `raise`, `into` | calls of routines, step by step |
 //! | `dynamic` | steps of a call that others plan and run for it |
+//! | `portals` | steps of a call about cursors of its session |
 //! | `ahead` | what a call will read is announced before it begins |
 //! | `nested`, `called` | functions that expressions and FROM items call |
 //! | `subquery`, `lookup` | queries in expressions, and what they keep; rows by their keys; LATERAL |
@@ -80,6 +81,7 @@ mod outer_ahead;
 mod packed;
 mod partitions;
 mod point;
+mod portals;
 mod raise;
 mod rank;
 mod references;

@@ -27,8 +27,9 @@ use crate::{insert, update};
 use quintet_base::limits::STATEMENT_RESTARTS_MAX;
 use quintet_base::{Level, SqlError, SqlResult, SqlState, Value};
 use quintet_engine::{Clash, Refusal};
+use quintet_ir::cursors::Cursors;
 use quintet_ir::statement::Body;
-use quintet_ir::{Expr, Procedure, Statement};
+use quintet_ir::{Expr, Host, Procedure, Statement};
 use quintet_tc::{Error, WaitPolicy};
 use std::sync::Arc;
 
@@ -391,6 +392,10 @@ pub(crate) fn run_whole(
     loop {
         let mark = context.txn.begin_statement();
         let notices = context.host.notices();
+        let cursors = context
+            .host
+            .cursors()
+            .map(|cursors| cursors.borrow().clone());
         let mut env = Env::new(context, workspace);
         env.around = Some(around);
         env.release_all();
@@ -422,16 +427,25 @@ pub(crate) fn run_whole(
             Err(Halt::Stale) => {
                 context.txn.rollback_to(mark);
                 context.host.forget_notices(notices);
+                put_back(context.host, cursors);
                 restarts.count(STATEMENT_RESTARTS_MAX)?;
             }
             Err(halt) => {
                 context.txn.rollback_to(mark);
                 if let Halt::Blocked(_) = halt {
                     context.host.forget_notices(notices);
+                    put_back(context.host, cursors);
                 }
                 return Err(stop_outside_a_run(halt));
             }
         }
+    }
+}
+
+/// The cursors are as they were before a statement that is run again.
+fn put_back(host: &dyn Host, before: Option<Cursors>) {
+    if let (Some(cursors), Some(before)) = (host.cursors(), before) {
+        *cursors.borrow_mut() = before;
     }
 }
 

@@ -6,11 +6,13 @@
 use crate::channels::Channels;
 use crate::database::Schema;
 use crate::guised::Guised;
+use crate::session::CursorNames;
 use crate::settings::{Settings, refuse_restricted};
 use crate::spill::SpillRoom;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType, TableId};
 use quintet_direct::Direct;
+use quintet_ir::cursors::Cursors;
 use quintet_ir::dynamic::Planned;
 use quintet_ir::schema::SequenceDef;
 use quintet_ir::{Guise, Need, Object, ObjectKind, Privileges, SequenceState, Spill};
@@ -56,6 +58,10 @@ pub(crate) struct SessionHost {
     pub channels: Arc<Channels>,
     /// What NOTIFY has been given in this transaction: channel, payload.
     pub said: RefCell<Vec<(String, String)>>,
+    /// What routines have opened.
+    pub cursors: RefCell<Cursors>,
+    /// What clients have declared.
+    pub declared: CursorNames,
     /// By which its temporary tables are found.
     pub temporary: u32,
     /// To be told to the client.
@@ -313,6 +319,14 @@ impl quintet_ir::Host for SessionHost {
 
     fn notify_no_more(&self, notified: usize) {
         self.said.borrow_mut().truncate(notified);
+    }
+
+    fn cursors(&self) -> Option<&RefCell<Cursors>> {
+        Some(&self.cursors)
+    }
+
+    fn is_portal(&self, name: &str) -> bool {
+        self.declared.has(name)
     }
 
     fn is_alone(&self) -> bool {

@@ -10,6 +10,7 @@
 //! them on the stack.
 
 use crate::cast::cast;
+use crate::cursors::Cursors;
 use crate::dynamic::Planned;
 use crate::expr::{CompareOp, Expr, Truth};
 use crate::function::{Function, element};
@@ -22,6 +23,7 @@ use quintet_base::text_format::{FormatContext, fits_length};
 use quintet_base::value::Array;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType, TableId, Value};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::cmp::Ordering;
 
 /// Where a sequence stands.
@@ -137,6 +139,15 @@ pub trait Host {
     /// What it wanted to notify since then was undone.
     fn notify_no_more(&self, notified: usize) {
         let _ = notified;
+    }
+    /// The cursors that the session's routines have opened; none where there is no session.
+    fn cursors(&self) -> Option<&RefCell<Cursors>> {
+        None
+    }
+    /// Whether a client's cursor or portal has this name.
+    fn is_portal(&self, name: &str) -> bool {
+        let _ = name;
+        false
     }
     /// 64 random bits.
     fn random(&self) -> u64;

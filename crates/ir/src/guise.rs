@@ -150,6 +150,14 @@ macro_rules! ask_the_session {
             self.host.notify_no_more(notified);
         }
 
+        fn cursors(&self) -> Option<&::std::cell::RefCell<$crate::cursors::Cursors>> {
+            self.host.cursors()
+        }
+
+        fn is_portal(&self, name: &str) -> bool {
+            self.host.is_portal(name)
+        }
+
         fn session_user(&self) -> &str {
             self.host.session_user()
         }

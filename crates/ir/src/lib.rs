@@ -35,6 +35,7 @@
 //! | `explain` | statements as EXPLAIN prints them |
 //! | `routine`, `code` | steps of routines: as a tree, and flat |
 //! | `dynamic` | statements of routines that are planned when they are reached |
+//! | `cursors` | rows by a name that routines open, go through and leave to others |
 //! | `text` | programs as text that reads back |
 //! | `validate` | whether a program is one |
 
@@ -43,6 +44,7 @@ pub mod ahead;
 pub mod cast;
 pub mod code;
 pub mod condition;
+pub mod cursors;
 pub mod ddl;
 pub mod dynamic;
 pub mod elements;

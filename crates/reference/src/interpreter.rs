@@ -9,6 +9,7 @@ use crate::trace::Trace;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, Value};
 use quintet_ir::Need;
+use quintet_ir::cursors::Cursors;
 use quintet_ir::routine::{Callee, Output};
 use quintet_ir::statement::Body;
 use quintet_ir::{Host, Procedure, Program};
@@ -235,6 +236,10 @@ impl Host for Interpreter<'_> {
 
     fn notify(&self, channel: &str, payload: &str) -> SqlResult<()> {
         self.session.notify(channel, payload)
+    }
+
+    fn cursors(&self) -> Option<&RefCell<Cursors>> {
+        self.session.cursors()
     }
 
     fn process_id(&self) -> i32 {

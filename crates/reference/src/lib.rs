@@ -15,6 +15,7 @@
 //! | `database` | tables as maps from key to row |
 //! | `interpreter` | who runs a procedure; functions that expressions call |
 //! | `routine` | the steps of a routine, over its tree |
+//! | `cursor` | what a routine does to cursors of its session |
 //! | `raise` | messages and errors that a routine makes |
 //! | `statement` | queries, and the three statements that write |
 //! | `plan` | sources of rows |
@@ -24,6 +25,7 @@
 //! | `trace` | which rows a call has touched |
 
 mod constraint;
+mod cursor;
 mod database;
 mod interpreter;
 mod plan;

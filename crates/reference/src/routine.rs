@@ -6,11 +6,13 @@
 //! FOUND is set by statements, and by loops with a number of turns when they end: whether there was a
 //! turn. Leaving such a loop early says TRUE.
 
+use crate::cursor;
 use crate::database::Database;
 use crate::interpreter::Interpreter;
 use crate::raise;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::Host;
+use quintet_ir::dynamic::{CursorStep, Dynamic};
 use quintet_ir::routine::{
     Action, Handler, Into, Output, Routine, Step, set_element, subscript_out_of_range,
 };
@@ -223,7 +225,10 @@ impl Activation<'_> {
                 }));
             }
             Action::Landmark(_) => {}
-            Action::Dynamic(_) => return Err(SqlError::unsupported("dynamic SQL")),
+            Action::Dynamic(dynamic) => match &dynamic.cursor {
+                Some(step) => self.cursor(step, dynamic)?,
+                None => return Err(SqlError::unsupported("dynamic SQL")),
+            },
             Action::Commit | Action::Rollback => self.end_transaction(action)?,
             Action::Fail(error) => return Err(SqlError::clone(error)),
             Action::Return(row) => return Ok(After::Return(self.values(row)?)),
@@ -248,6 +253,21 @@ impl Activation<'_> {
             }
         }
         Ok(After::On)
+    }
+
+    /// Something about a cursor.
+    fn cursor(&mut self, step: &CursorStep, dynamic: &Dynamic) -> SqlResult<()> {
+        let given = (self.eval(&dynamic.text)?, self.values(&dynamic.arguments)?);
+        let types = |slot: usize| self.routine.slots[slot].ty;
+        let done = cursor::step(step, dynamic, given, &types, &self.interpreter)?;
+        if let Some(count) = done.count {
+            self.count = count;
+            self.note_found(count > 0);
+        }
+        for (slot, value) in done.assigned {
+            self.store(slot, value)?;
+        }
+        Ok(())
     }
 
     /// A statement, whose first row fills the targets. A query is read no further than they must know.
@@ -337,6 +357,8 @@ impl Activation<'_> {
         slots: [usize; 2],
     ) -> SqlResult<After> {
         let before = self.interpreter.database.borrow().clone();
+        let opened = self.interpreter.cursors();
+        let opened = opened.map_or(0, |cursors| cursors.borrow().opened());
         let all = self.interpreter.ending.map(|ending| &ending.guards);
         let count = |more: isize| {
             if let Some(all) = all {
@@ -360,6 +382,9 @@ impl Activation<'_> {
             return Err(error);
         };
         self.interpreter.database.borrow_mut().back_to(before);
+        if let Some(cursors) = self.interpreter.cursors() {
+            cursors.borrow_mut().back_to(opened);
+        }
         let [state, message] = slots;
         self.slots[state] = Value::text(error.state.as_str());
         self.slots[message] = Value::text(error.message.as_str());

@@ -8,6 +8,7 @@ use crate::records::RecordKey;
 use quintet_base::{Level, SqlError, SqlType, TableId};
 use quintet_ir::Needs;
 use quintet_ir::Program;
+use quintet_ir::cursors::Way;
 use quintet_ir::ddl::Work;
 use quintet_ir::explain::Format;
 use quintet_ir::plan::Plan;
@@ -210,19 +211,6 @@ pub struct Declare {
     pub scroll: bool,
     /// The query.
     pub query: Arc<Procedure>,
-}
-
-/// Which rows FETCH and MOVE take, from where the cursor stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
-    /// The next ones, so many; `None` = all. 0: the one it stands on.
-    Forward(Option<u64>),
-    /// Those before, in reverse.
-    Backward(Option<u64>),
-    /// The one with this number; counted from the end if it is negative.
-    Absolute(i64),
-    /// The one so many places on.
-    Relative(i64),
 }
 
 /// Modes in BEGIN and SET TRANSACTION.

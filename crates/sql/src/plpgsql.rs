@@ -30,6 +30,7 @@
 //! | `walk` | the cursor that goes through answer and words together |
 //! | `read` | statements |
 //! | `raise` | RAISE, GET DIAGNOSTICS and conditions in handlers |
+//! | `portals` | which cursors are the routine's own affair |
 //! | `scope` | which variable a name is, at any place |
 
 mod check;
@@ -37,6 +38,7 @@ mod declare;
 mod header;
 mod inline;
 mod json;
+mod portals;
 mod print;
 mod raise;
 mod read;

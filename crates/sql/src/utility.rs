@@ -6,7 +6,7 @@
 //! Does not: know what state the session is in.
 
 use crate::catalog::Relation;
-use crate::command::{Command, Declare, Planned, TransactionModes, Way};
+use crate::command::{Command, Declare, Planned, TransactionModes};
 use crate::copy;
 use crate::from::find_named;
 use crate::names::{self, inner, required};
@@ -24,6 +24,7 @@ use pg_query::protobuf::{
     TransactionStmtKind, VariableSetKind, VariableSetStmt,
 };
 use quintet_base::{ConstraintId, Level, SqlError, SqlResult, SqlState, SqlType, TypeMod};
+use quintet_ir::cursors::Way;
 use quintet_ir::explain::Format;
 use quintet_ir::{Object, ObjectKind, OutputColumn, Privileges, Statement};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Cursors: DECLARE, FETCH, MOVE.
+//! Cursors: DECLARE, FETCH, MOVE; FETCH and MOVE also of those that routines have opened.
 //!
 //! Relies on: `execute` runs a portal.  Promises: a cursor is a portal; one WITH HOLD or with SCROLL has run to its end when it is declared, and
 //! its rows are kept, so that it can go either way.  Does not: go back over a cursor that was declared
@@ -11,8 +11,9 @@ use super::{Mode, Session};
 use crate::step::{Flow, Pause, RowSink, Step};
 use quintet_base::limits::HELD_BYTES_MAX;
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
+use quintet_ir::cursors::{Way, only_forward, steps};
 use quintet_ir::statement::Procedure;
-use quintet_sql::command::{Command, Declare, Planned, Way};
+use quintet_sql::command::{Command, Declare, Planned};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -37,43 +38,6 @@ impl Scroll {
     pub fn rest(&mut self) -> VecDeque<Vec<Value>> {
         let from = self.at.min(self.rows.len());
         self.rows.split_off(from).into()
-    }
-}
-
-/// From a place among `rows` rows, numbered from 1: the rows that are met, and the place afterwards.
-fn steps(at: usize, rows: usize, way: Way) -> (Vec<usize>, usize) {
-    let end = rows + 1;
-    let alone = |at: usize| {
-        let is_row = (1..end).contains(&at);
-        (is_row.then_some(at).into_iter().collect(), at)
-    };
-    let count =
-        |count: Option<u64>| count.map(|count| usize::try_from(count).unwrap_or(usize::MAX));
-    match way {
-        Way::Forward(Some(0)) | Way::Backward(Some(0)) => alone(at),
-        Way::Forward(most) => {
-            let to = at
-                .saturating_add(count(most).unwrap_or(usize::MAX))
-                .min(end);
-            ((at + 1..=to.min(rows)).collect(), to)
-        }
-        Way::Backward(most) => {
-            let to = at.saturating_sub(count(most).unwrap_or(usize::MAX));
-            ((to.max(1)..at).rev().collect(), to)
-        }
-        Way::Absolute(place) => {
-            let from = if place < 0 { end } else { 0 };
-            alone(moved(from, place, end))
-        }
-        Way::Relative(by) => alone(moved(at, by, end)),
-    }
-}
-
-fn moved(at: usize, by: i64, end: usize) -> usize {
-    let distance = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
-    match by < 0 {
-        true => at.saturating_sub(distance),
-        false => at.saturating_add(distance).min(end),
     }
 }
 
@@ -146,8 +110,13 @@ impl Session {
     }
 
     /// A portal for a cursor's query.
-    fn cursor_of(&self, portal: &Portal, name: &str, query: &Arc<Procedure>) -> SqlResult<Portal> {
-        if self.portals.contains(name) {
+    fn cursor_of(
+        &mut self,
+        portal: &Portal,
+        name: &str,
+        query: &Arc<Procedure>,
+    ) -> SqlResult<Portal> {
+        if self.portals.contains(name) || self.host.cursors.get_mut().get(name).is_some() {
             return Err(portal_is_there(name));
         }
         let source = portal.prepared.source.clone();
@@ -187,6 +156,18 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> SqlResult<Option<Step>> {
         let verb = if discard { "MOVE" } else { "FETCH" };
+        if let Some(cursor) = self.host.cursors.get_mut().get_mut(name) {
+            let rows = cursor.go(way)?;
+            if discard {
+                let tag = format!("{verb} {}", rows.len());
+                return self.finish(portal, Some(tag)).map(Some);
+            }
+            if std::mem::take(&mut portal.announce) {
+                sink.columns(&cursor.opening.columns);
+            }
+            portal.state = PortalState::Rows(rows.into());
+            return Ok(None);
+        }
         let Some(inner) = self.portals.get_mut(name) else {
             return Err(no_portal(name));
         };
@@ -203,11 +184,7 @@ impl Session {
             return Ok(None);
         }
         let Way::Forward(count) = way else {
-            return Err(SqlError::new(
-                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "cursor can only scan forward",
-            )
-            .hint("Declare it with SCROLL option to enable backward scan."));
+            return Err(only_forward());
         };
         let announce = std::mem::take(&mut portal.announce);
         let Some((key, mut inner)) = self.portals.take(name) else {
@@ -285,41 +262,5 @@ impl RowSink for Discard {
 
     fn copy_data(&mut self, _: &[u8]) -> Flow {
         Flow::Continue
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cursor_goes_as_postgresql_s_does() {
-        // (way, rows met, place afterwards), one after the other, over three rows.
-        let script: [(Way, &[usize], usize); 17] = [
-            (Way::Backward(Some(1)), &[], 0),
-            (Way::Forward(Some(2)), &[1, 2], 2),
-            (Way::Forward(Some(0)), &[2], 2),
-            (Way::Backward(Some(1)), &[1], 1),
-            (Way::Forward(Some(2)), &[2, 3], 3),
-            (Way::Forward(Some(1)), &[], 4),
-            (Way::Relative(0), &[], 4),
-            (Way::Backward(Some(2)), &[3, 2], 2),
-            (Way::Absolute(-1), &[3], 3),
-            (Way::Absolute(-4), &[], 0),
-            (Way::Absolute(3), &[3], 3),
-            (Way::Relative(-2), &[1], 1),
-            (Way::Absolute(9), &[], 4),
-            (Way::Backward(None), &[3, 2, 1], 0),
-            (Way::Forward(None), &[1, 2, 3], 4),
-            (Way::Relative(i64::MIN), &[], 0),
-            (Way::Absolute(i64::MAX), &[], 4),
-        ];
-        let mut at = 0;
-        for (number, (way, rows, place)) in script.into_iter().enumerate() {
-            let found = steps(at, 3, way);
-            assert_eq!(found, (rows.to_vec(), place), "step {number}");
-            at = found.1;
-        }
-        assert_eq!(steps(1, 0, Way::Backward(None)), (vec![], 0));
     }
 }

@@ -295,7 +295,7 @@ impl Session {
             rows,
             ..
         } = inner;
-        let columns = &portal.prepared.columns;
+        let columns = &self.columns_of(&portal.prepared)?;
         if asked.wants_rows && columns.is_empty() {
             let message = "INTO used with a command that cannot return data";
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
@@ -312,6 +312,7 @@ impl Session {
         Ok(Answer {
             rows: rows.rows,
             types: columns.iter().map(|column| column.ty).collect(),
+            names: columns.iter().map(|column| column.name.clone()).collect(),
             count: portal.rows,
         })
     }

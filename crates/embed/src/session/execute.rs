@@ -249,11 +249,14 @@ impl Session {
                 return self.fetch(portal, (name, *way, *discard), sink);
             }
             Command::Close(Some(name)) => {
-                if !self.portals.close(name) {
+                if !self.host.cursors.get_mut().close(name) && !self.portals.close(name) {
                     return Err(no_portal(name));
                 }
             }
-            Command::Close(None) => self.portals.clear(),
+            Command::Close(None) => {
+                self.host.cursors.get_mut().end_transaction(true);
+                self.portals.clear();
+            }
             Command::CopyFrom(copy) => {
                 self.enter_statement();
                 self.refuse_if_read_only("COPY FROM")?;

@@ -281,6 +281,9 @@ impl Session {
                 discard: false,
                 ..
             } => {
+                if let Some(cursor) = self.host.cursors.borrow().get(name) {
+                    return Ok(cursor.opening.columns.clone());
+                }
                 let inner = self.portals.get(name).ok_or_else(|| no_portal(name))?;
                 Ok(inner.prepared.columns.clone())
             }

@@ -11,11 +11,13 @@ use quintet_base::limits::{IDENTIFIER_BYTES_MAX, NOTIFICATION_PAYLOAD_BYTES_MAX}
 use quintet_base::{SqlError, SqlResult, SqlState};
 use std::collections::VecDeque;
 
-/// How much of what a transaction wants to hear and say there was at a savepoint.
+/// How much of what a transaction wants to hear and say, and of the cursors of its routines, there was at a savepoint.
 #[derive(Clone, Copy)]
 pub(super) struct Noted {
     wanted: usize,
     said: usize,
+    /// Cursors that its routines had opened.
+    opened: u64,
 }
 
 impl Session {
@@ -48,12 +50,14 @@ impl Session {
         Noted {
             wanted: self.to_listen.len(),
             said: self.host.said.get_mut().len(),
+            opened: self.host.cursors.get_mut().opened(),
         }
     }
 
     pub(super) fn back_to(&mut self, noted: Noted) {
         self.to_listen.truncate(noted.wanted);
         self.host.said.get_mut().truncate(noted.said);
+        self.host.cursors.get_mut().back_to(noted.opened);
     }
 
     /// The transaction is over. What it wanted to hear counts from now on; what it said is told once it is

@@ -78,6 +78,7 @@ mod waits;
 
 pub(crate) use identity::fixed_in_guise;
 pub use planning::Prepared;
+pub(crate) use portals::CursorNames;
 pub use simple::SimpleStatement;
 
 use crate::activity::{Present, State, Who as Shown};
@@ -165,6 +166,8 @@ pub struct Session {
     /// Those with names, as the session sees them.
     prepared: PreparedNames,
     portals: Portals,
+    /// `pg_cursors` has some that routines had opened.
+    shows_opened: bool,
     /// Plans of simple-protocol statements by normalized text; `None`: must be planned from the text.
     plans: HashMap<String, Option<Arc<Prepared>>, RandomState>,
     /// Plans of extended-protocol statements by text: clients that prepare nothing parse the same
@@ -256,6 +259,7 @@ impl Session {
             application_name: application_name.to_string(),
         };
         let present = db.activity.enter(options.process_id, shown, &cancel, now);
+        let portals = Portals::default();
         let host = SessionHost {
             direct: db.direct.own(),
             spill: Arc::clone(&db.spill),
@@ -271,6 +275,8 @@ impl Session {
             to_set: RefCell::default(),
             channels: Arc::clone(&db.channels),
             said: RefCell::default(),
+            cursors: RefCell::default(),
+            declared: portals.cursors.clone(),
             settings,
             deadline: None,
             moment: None,
@@ -291,13 +297,14 @@ impl Session {
             cancel,
             statements: HashMap::default(),
             prepared: PreparedNames::default(),
-            portals: Portals::default(),
+            portals,
             plans: HashMap::default(),
             texts: HashMap::default(),
             mode: Mode::Idle,
             txn: None,
             level,
             uncommitted: false,
+            shows_opened: false,
             savepoints: Vec::new(),
             changed_schema: None,
             past: None,
@@ -429,6 +436,7 @@ impl Session {
         self.statements.clear();
         self.prepared.clear();
         self.portals.clear();
+        self.host.cursors.get_mut().end_transaction(true);
         self.host.given.borrow_mut().clear();
         self.host.settings.reset_all();
         self.set_session_user(false, None)?;

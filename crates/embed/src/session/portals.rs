@@ -7,6 +7,7 @@ use super::portal::Portal;
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 use quintet_base::Value;
+use quintet_ir::cursors::{Cursor, Cursors};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -22,7 +23,14 @@ pub(super) struct ShownCursor {
 
 /// The cursors of a session by name. Shared with what names the session's objects.
 #[derive(Clone, Default)]
-pub(super) struct CursorNames(Arc<Mutex<BTreeMap<String, ShownCursor>>>);
+pub(crate) struct CursorNames(Arc<Mutex<ShownCursors>>);
+
+#[derive(Default)]
+struct ShownCursors {
+    declared: BTreeMap<String, ShownCursor>,
+    /// Those that routines have opened, when the statement at hand began.
+    opened: BTreeMap<String, ShownCursor>,
+}
 
 impl CursorNames {
     /// In the order of the relation's columns.
@@ -37,7 +45,33 @@ impl CursorNames {
                 Value::TimestampTz(shown.at),
             ]
         };
-        self.0.lock().iter().map(row).collect()
+        let shown = self.0.lock();
+        shown
+            .declared
+            .iter()
+            .chain(&shown.opened)
+            .map(row)
+            .collect()
+    }
+
+    /// Whether DECLARE has made one of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.lock().declared.contains_key(name)
+    }
+
+    /// What routines have opened is shown, too.
+    pub fn show_opened(&self, cursors: &Cursors) {
+        let shown = |(name, cursor): (&String, &Cursor)| {
+            let opening = &cursor.opening;
+            let shown = ShownCursor {
+                text: opening.text.clone(),
+                hold: false,
+                scroll: opening.back,
+                at: opening.at,
+            };
+            (name.clone(), shown)
+        };
+        self.0.lock().opened = cursors.all().map(shown).collect();
     }
 }
 
@@ -84,7 +118,11 @@ impl Portals {
     /// Puts a cursor's portal in its place.
     pub fn declare(&mut self, name: &str, portal: Portal, shown: ShownCursor) {
         self.put(name, portal);
-        self.cursors.0.lock().insert(name.to_string(), shown);
+        self.cursors
+            .0
+            .lock()
+            .declared
+            .insert(name.to_string(), shown);
     }
 
     /// Forgets a portal; false if there is none.
@@ -97,7 +135,7 @@ impl Portals {
     /// What was taken out does not come back.
     pub fn forget(&mut self, name: &str) {
         if !name.is_empty() {
-            self.cursors.0.lock().remove(name);
+            self.cursors.0.lock().declared.remove(name);
         }
     }
 
@@ -130,7 +168,7 @@ impl Portals {
     pub fn clear(&mut self) {
         self.unnamed = None;
         self.named.clear();
-        self.cursors.0.lock().clear();
+        self.cursors.0.lock().declared.clear();
     }
 
     /// Forgets those that are not to be kept.
@@ -139,7 +177,9 @@ impl Portals {
         if !self.named.is_empty() {
             self.named.retain(|_, portal| kept(portal));
             let mut cursors = self.cursors.0.lock();
-            cursors.retain(|name, _| self.named.contains_key(name));
+            cursors
+                .declared
+                .retain(|name, _| self.named.contains_key(name));
         }
     }
 }

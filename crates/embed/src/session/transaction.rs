@@ -39,12 +39,23 @@ impl Session {
         };
         self.host.statement_time = now;
         self.host.alone = false;
+        self.show_opened();
         if self.mode == Mode::Idle {
             self.mode = Mode::Implicit;
             self.host.transaction_time = now;
             let often = self.host.settings.often();
             (self.level, self.uncommitted) = (often.level, often.uncommitted);
             self.host.read_only = often.read_only;
+        }
+    }
+
+    /// `pg_cursors` shows what routines have opened until now.
+    fn show_opened(&mut self) {
+        let cursors = self.host.cursors.get_mut();
+        let any = cursors.all().next().is_some();
+        if any || self.shows_opened {
+            self.portals.cursors.show_opened(cursors);
+            self.shows_opened = any;
         }
     }
 
@@ -378,6 +389,7 @@ impl Session {
             // The value was accepted before.
             let _ = self.host.settings.set(&name, Some(&value));
         }
+        self.host.cursors.get_mut().end_transaction(!kept);
         self.portals
             .retain(|portal| portal.held || matches!(portal.state, PortalState::Rows(_)));
     }

@@ -42,7 +42,10 @@ fn written(operation: &Operation) -> Vec<usize> {
         Operation::BeginGuard { slots, handlers: _ } => slots.to_vec(),
         Operation::Dynamic { statement, .. } => match &statement.rows {
             DynamicRows::Into { slots, .. } => slots.iter().map(|(slot, _)| *slot).collect(),
-            DynamicRows::Forgotten | DynamicRows::Record | DynamicRows::Returned(_) => Vec::new(),
+            DynamicRows::Forgotten
+            | DynamicRows::Record
+            | DynamicRows::Returned(_)
+            | DynamicRows::Opened(_) => Vec::new(),
         },
         Operation::Jump(_)
         | Operation::Unless(..)

@@ -44,6 +44,7 @@ const WORDS: &[(SqlType, &str)] = &[
     (SqlType::Inet, "inet"),
     (SqlType::Cidr, "cidr"),
     (SqlType::MacAddr, "macaddr"),
+    (SqlType::RefCursor, "refcursor"),
     (SqlType::Bit, "bit"),
     (SqlType::VarBit, "varbit"),
 ];

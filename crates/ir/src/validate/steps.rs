@@ -277,7 +277,12 @@ impl Checker<'_> {
     }
 
     fn dynamic(&mut self, dynamic: &Dynamic, body: &mut Body<'_>) -> Checked<()> {
-        self.typed(&dynamic.text, &[], SqlType::Text, "a statement")?;
+        self.typed(
+            &dynamic.text,
+            &[],
+            SqlType::Text,
+            "a statement, or a cursor's name",
+        )?;
         self.each(&dynamic.arguments, &[])?;
         self.landmark(&dynamic.at, body)?;
         match &dynamic.rows {
@@ -287,6 +292,10 @@ impl Checker<'_> {
                 self.wants(stranger.is_none(), || format!("a row goes to {stranger:?}"))?;
             }
             DynamicRows::Returned(types) => self.gives_rows(types.clone(), body)?,
+            DynamicRows::Opened(slot) => {
+                let known = *slot < body.routine.slots.len();
+                self.wants(known, || format!("a cursor's name is in ${}", slot + 1))?;
+            }
             DynamicRows::Forgotten | DynamicRows::Record => {}
         }
         match &dynamic.turns {

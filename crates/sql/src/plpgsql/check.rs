@@ -12,7 +12,7 @@
 use super::Failure;
 use super::declare::{self, Sections};
 use super::tokens::Tokens;
-use super::tree::{Header, ParameterMode, Returns};
+use super::tree::{DataType, Header, ParameterMode, Returns};
 use crate::parse;
 use quintet_base::{SqlError, SqlResult, SqlState};
 use serde_json::Value;
@@ -55,7 +55,7 @@ fn routine(header: &Header, tokens: &Tokens, body: &str) -> String {
             ParameterMode::InOut => "INOUT",
         };
         let name = parameter.name.as_deref().map(quoted).unwrap_or_default();
-        let data_type = plain_type(declare::has_fields(tokens, &parameter.data_type));
+        let data_type = plain_type(tokens, &parameter.data_type);
         let _ = write!(text, "{comma}{mode} {name} {data_type}");
     }
     text.push(')');
@@ -64,7 +64,7 @@ fn routine(header: &Header, tokens: &Tokens, body: &str) -> String {
         .iter()
         .filter(|parameter| parameter.mode.is_result());
     let result = match (results.next(), results.next()) {
-        (Some(one), None) => plain_type(declare::has_fields(tokens, &one.data_type)),
+        (Some(one), None) => plain_type(tokens, &one.data_type),
         _ => "record",
     };
     match &header.returns {
@@ -81,8 +81,9 @@ fn routine(header: &Header, tokens: &Tokens, body: &str) -> String {
     text
 }
 
-fn plain_type(fields: bool) -> &'static str {
-    if fields { "record" } else { "int" }
+fn plain_type(tokens: &Tokens, data_type: &DataType) -> &'static str {
+    let fields = declare::has_fields(tokens, data_type);
+    declare::plain_type(fields, declare::is_refcursor(data_type))
 }
 
 fn quoted(name: &str) -> String {

@@ -68,10 +68,30 @@ pub(crate) struct Item {
 pub(crate) enum ItemKind {
     /// Another name of something.
     Alias(Vec<String>),
-    /// A cursor: the tokens of its query.
-    Cursor(Range<usize>),
+    /// A cursor.
+    Cursor(Box<DeclaredCursor>),
     /// A variable.
     Variable(Box<Declared>),
+}
+
+/// A cursor.
+pub(crate) struct DeclaredCursor {
+    /// The tokens of its query.
+    pub query: Range<usize>,
+    pub arguments: Vec<DeclaredArgument>,
+    /// SCROLL or NO SCROLL.
+    pub scroll: Option<bool>,
+}
+
+/// What a cursor takes.
+pub(crate) struct DeclaredArgument {
+    pub name: String,
+    /// The token of its name.
+    pub token: usize,
+    pub data_type: DataType,
+    pub fields: bool,
+    /// The tokens of its type.
+    types: Range<usize>,
 }
 
 /// A variable.
@@ -181,22 +201,11 @@ fn item(
         let (names, end) = dotted(tokens, at + 2);
         return Ok((!names.is_empty()).then_some((ItemKind::Alias(names), end)));
     }
-    let cursor = match tokens.is(at, "no") {
-        true => at + 1,
-        false => at,
-    };
-    let cursor = cursor + usize::from(tokens.is(cursor, "scroll"));
-    if tokens.is(cursor, "cursor") {
-        if tokens.is(cursor + 1, "(") {
-            let what = "a cursor with parameters";
-            return Err(Failure::unsupported(what, tokens.start(at)));
-        }
-        if !tokens.is_any(cursor + 1, &["for", "is"]) {
-            return Ok(None);
-        }
-        let query = cursor + 2..tokens.find_outside(cursor + 2, &[";"]);
-        let end = query.end;
-        return Ok((!query.is_empty()).then_some((ItemKind::Cursor(query), end)));
+    let not = tokens.is(at, "no");
+    let scrolls = tokens.is(at + usize::from(not), "scroll");
+    let word = at + usize::from(not) + usize::from(scrolls);
+    if tokens.is(word, "cursor") {
+        return cursor(tokens, word + 1, scrolls.then_some(!not), with_fields);
     }
     let constant = tokens.is(at, "constant");
     let start = at + usize::from(constant);
@@ -236,6 +245,53 @@ fn item(
         at = end;
     }
     Ok(Some((ItemKind::Variable(Box::new(declared)), at)))
+}
+
+/// What stands behind CURSOR, and the token behind it.
+fn cursor(
+    tokens: &Tokens,
+    mut at: usize,
+    scroll: Option<bool>,
+    with_fields: &BTreeMap<String, bool>,
+) -> Result<Option<(ItemKind, usize)>, Failure> {
+    let mut arguments = Vec::new();
+    if tokens.is(at, "(") {
+        loop {
+            let token = at + 1;
+            let end = tokens.find_outside(token, &[",", ")"]);
+            let (Some(name), true) = (tokens.name(token), token + 1 < end) else {
+                return Ok(None);
+            };
+            let types = token + 1..end;
+            let Some((data_type, fields)) = data_type(tokens, &types, with_fields)? else {
+                return Ok(None);
+            };
+            arguments.push(DeclaredArgument {
+                name,
+                token,
+                data_type,
+                fields,
+                types,
+            });
+            at = end;
+            if tokens.is(at, ")") {
+                break;
+            }
+        }
+        at += 1;
+    }
+    if !tokens.is_any(at, &["for", "is"]) {
+        return Ok(None);
+    }
+    let query = at + 1..tokens.find_outside(at + 1, &[";"]);
+    let end = query.end;
+    let is_one = !query.is_empty();
+    let cursor = DeclaredCursor {
+        query,
+        arguments,
+        scroll,
+    };
+    Ok(is_one.then_some((ItemKind::Cursor(Box::new(cursor)), end)))
 }
 
 /// Names with dots between them, `$1` too, and the token behind.
@@ -329,6 +385,27 @@ pub(crate) fn has_fields(tokens: &Tokens, data_type: &DataType) -> bool {
     }
 }
 
+/// What the parser is told of a type.
+pub(crate) fn plain_type(fields: bool, is_cursor: bool) -> &'static str {
+    match (fields, is_cursor) {
+        (true, _) => "record",
+        (false, true) => "refcursor",
+        (false, false) => "int",
+    }
+}
+
+/// True for the type of a variable that OPEN, FETCH and CLOSE may name.
+pub(crate) fn is_refcursor(data_type: &DataType) -> bool {
+    let DataType::Named { name, .. } = data_type else {
+        return false;
+    };
+    name.array_bounds.is_empty()
+        && matches!(
+            strings(&name.names).as_slice(),
+            ["refcursor"] | ["pg_catalog", "refcursor"]
+        )
+}
+
 /// The body up to a byte of it, with types that the parser knows.
 pub(crate) fn plain(tokens: &Tokens, sections: &Sections, end: usize) -> String {
     let part = |from: usize, to: usize| tokens.source.get(from..to).unwrap_or_default();
@@ -338,17 +415,27 @@ pub(crate) fn plain(tokens: &Tokens, sections: &Sections, end: usize) -> String 
         .by_token
         .values()
         .flat_map(|section| &section.items);
-    for item in items {
-        let ItemKind::Variable(declared) = &item.kind else {
-            continue;
-        };
-        let start = tokens.start(declared.types.start);
-        let behind = tokens.end(declared.types.end - 1);
+    let types = items.flat_map(|item| match &item.kind {
+        ItemKind::Alias(_) => Vec::new(),
+        ItemKind::Cursor(cursor) => {
+            let arguments = cursor.arguments.iter();
+            let plain =
+                |argument: &DeclaredArgument| (argument.types.clone(), argument.fields, false);
+            arguments.map(plain).collect()
+        }
+        ItemKind::Variable(declared) => {
+            let is_cursor = is_refcursor(&declared.data_type);
+            vec![(declared.types.clone(), declared.fields, is_cursor)]
+        }
+    });
+    for (types, fields, is_cursor) in types {
+        let start = tokens.start(types.start);
+        let behind = tokens.end(types.end - 1);
         if behind > end {
             break;
         }
         text.push_str(part(done, start));
-        text.push_str(if declared.fields { "record" } else { "int" });
+        text.push_str(plain_type(fields, is_cursor));
         let lines = part(start, behind).matches('\n').count();
         text.extend(std::iter::repeat_n('\n', lines));
         // What follows may be a word.

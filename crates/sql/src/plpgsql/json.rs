@@ -62,6 +62,11 @@ impl<'a> Json<'a> {
             .unwrap_or(0)
     }
 
+    /// A number that may be below zero; zero if it is not there.
+    pub(crate) fn signed(&self, name: &str) -> i64 {
+        self.field(name).and_then(Value::as_i64).unwrap_or(0)
+    }
+
     /// A truth.
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.field(name).and_then(Value::as_bool).unwrap_or(false)

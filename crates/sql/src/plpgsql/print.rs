@@ -5,6 +5,7 @@
 //! that PL/pgSQL would read.
 
 use super::tree::*;
+use quintet_ir::dynamic::Direction;
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Routine {
@@ -293,18 +294,50 @@ impl Printer<'_> {
                 label,
                 variable,
                 cursor,
+                arguments,
+                offset: _,
                 body,
             } => {
                 let (variable, cursor) = (self.name(*variable), self.name(*cursor));
+                let cursor = with(&cursor, arguments);
                 line(&format!("{} {variable} in {cursor}", head(label, "for")))?;
                 self.statements(f, body, depth + 1)
             }
-            Open(cursor) => line(&format!("open {}", self.name(*cursor))),
-            Fetch { cursor, target } => {
-                let target = self.row_target(target);
-                line(&format!("fetch {} into {target}", self.name(*cursor)))
+            Open { cursor, how, .. } => {
+                let cursor = self.name(*cursor);
+                line(&match how {
+                    OpenHow::Bound(arguments) => with(&format!("open {cursor}"), arguments),
+                    OpenHow::Query { query, .. } => format!("open {cursor} for {query}"),
+                    OpenHow::Execute { sql, .. } => {
+                        format!("open {cursor} for execute {}", sql.text)
+                    }
+                })
             }
-            Close(cursor) => line(&format!("close {}", self.name(*cursor))),
+            Fetch {
+                cursor,
+                direction,
+                count,
+                target,
+                ..
+            } => {
+                let cursor = self.name(*cursor);
+                let count = match count {
+                    FetchCount::Number(number) => number.to_string(),
+                    FetchCount::All => "all".to_string(),
+                    FetchCount::Value(text) => text.to_string(),
+                };
+                let way = match (direction, count.as_str()) {
+                    (Direction::Forward, "1") => String::new(),
+                    (direction, count) => format!(" {direction:?} {count}").to_ascii_lowercase(),
+                };
+                line(&match target {
+                    Some(target) => {
+                        format!("fetch{way} {cursor} into {}", self.row_target(target))
+                    }
+                    None => format!("move{way} {cursor}"),
+                })
+            }
+            Close { cursor, .. } => line(&format!("close {}", self.name(*cursor))),
             ForEach {
                 label,
                 target,

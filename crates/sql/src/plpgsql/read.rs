@@ -6,14 +6,17 @@
 use super::Failure;
 use super::declare::{ItemKind, Sections, dotted, has_fields};
 use super::json::Json;
+use super::portals;
 use super::raise;
 use super::tokens::Tokens;
 use super::tree::{
-    Block, Body, Branch, DataType, Declaration, DynamicSql, Exception, Handler, Header, IntoClause,
-    Statement, StatementKind, Target, Variable, VariableKind, VariableNumber,
+    Block, Body, Branch, CursorQuery, DataType, Declaration, DynamicSql, Exception, FetchCount,
+    Handler, Header, IntoClause, OpenHow, SqlText, Statement, StatementKind, Target, Variable,
+    VariableKind, VariableNumber,
 };
 use super::walk::Walk;
 use quintet_base::{SqlError, SqlState};
+use quintet_ir::dynamic::Direction;
 use serde_json::Value;
 
 /// What statements begin with that are planned with their routine.
@@ -58,19 +61,14 @@ pub(crate) fn body(
     let block = walk.block(action)?;
     walk.take_if(";");
     walk.finish()?;
+    let portals = portals::portals(tokens, &walk.variables, &block);
     Ok(Body {
         conflict,
-        is_dynamic: walk.is_dynamic,
+        is_dynamic: walk.is_dynamic || !portals.is_empty(),
+        portals,
         variables: walk.variables,
         block,
     })
-}
-
-/// True for a FETCH of the one row that comes next.
-fn is_next(fetch: Json) -> bool {
-    fetch.number("direction") == 0
-        && fetch.number("how_many") == 1
-        && fetch.expression("expr").is_none()
 }
 
 fn variable(name: &str, line: u32, kind: VariableKind) -> Variable {
@@ -148,10 +146,22 @@ impl Walk<'_> {
                         of: found.variable,
                     });
                 }
-                ItemKind::Cursor(query) => {
+                ItemKind::Cursor(declared) => {
                     let line = self.tokens.line(item.token);
-                    let query = self.text_between(query.start, query.end);
-                    let kind = VariableKind::Cursor(query);
+                    let mut arguments = Vec::new();
+                    for argument in declared.arguments {
+                        let line = self.tokens.line(argument.token);
+                        let kind = VariableKind::CursorArgument(argument.data_type);
+                        let mut named = variable(&argument.name, line, kind);
+                        named.fields = argument.fields;
+                        arguments.push(self.claim(named)?);
+                    }
+                    let query = self.text_between(declared.query.start, declared.query.end);
+                    let kind = VariableKind::Cursor(Box::new(CursorQuery {
+                        query,
+                        arguments,
+                        scroll: declared.scroll,
+                    }));
                     let number = self.claim(variable(&item.name, line, kind))?;
                     self.scope.declare(&item.name, number);
                     declarations.push(Declaration::Variable(number));
@@ -269,23 +279,15 @@ impl Walk<'_> {
             "stmt_fori" => self.for_integer(node, label)?,
             "stmt_fors" => self.for_query(node, label)?,
             "stmt_forc" => self.for_cursor(node, label)?,
-            "stmt_open" => {
-                self.take("open")?;
-                self.skip_to(&[";"])?;
-                StatementKind::Open(self.target(node.number("curvar"))?.variable)
-            }
-            "stmt_fetch" => {
-                self.take("fetch")?;
-                self.skip_to(&[";"])?;
-                StatementKind::Fetch {
-                    cursor: self.target(node.number("curvar"))?.variable,
-                    target: self.row_target(node.node("target"))?,
-                }
-            }
+            "stmt_open" => self.open(node)?,
+            "stmt_fetch" => self.fetch(node)?,
             "stmt_close" => {
+                let offset = self.offset();
                 self.take("close")?;
                 self.skip_to(&[";"])?;
-                StatementKind::Close(self.target(node.number("curvar"))?.variable)
+                let cursor = self.target(node.number("curvar"))?.variable;
+                self.is_dynamic |= !self.has_query(cursor);
+                StatementKind::Close { cursor, offset }
             }
             "stmt_foreach_a" => self.for_each(node, label)?,
             "stmt_exit" => self.exit(node)?,
@@ -328,18 +330,6 @@ impl Walk<'_> {
     /// Refuses what Quintet lacks.
     fn refuse(&self, node: Json) -> Result<(), Failure> {
         let what = match node.kind {
-            "stmt_forc" if node.expression("argquery").is_some() => {
-                "FOR over a cursor with parameters"
-            }
-            "stmt_open"
-                if ["query", "dynquery", "argquery"]
-                    .iter()
-                    .any(|part| node.node(part).is_some()) =>
-            {
-                "OPEN of a cursor without its query"
-            }
-            "stmt_fetch" if node.flag("is_move") => "MOVE of a cursor",
-            "stmt_fetch" if !is_next(node) => "FETCH in this direction",
             "stmt_commit" | "stmt_rollback" if node.flag("chain") => "AND CHAIN in a routine",
             "stmt_call" if !node.flag("is_call") => "DO in a routine",
             "stmt_foreach_a" if node.number("slice") > 0 => "FOREACH with SLICE",
@@ -565,6 +555,8 @@ impl Walk<'_> {
             return Err(Failure::unsupported(what, self.offset()));
         };
         self.skip_to(&["in"])?;
+        let offset = self.offset();
+        let arguments = self.cursor_arguments(node);
         self.skip_to(&["loop"])?;
         self.take("loop")?;
         let cursor = self.target(node.number("curvar"))?.variable;
@@ -577,7 +569,99 @@ impl Walk<'_> {
             label,
             variable: number,
             cursor,
+            arguments,
+            offset,
             body,
+        })
+    }
+
+    /// What a cursor is opened with: the parser has put it into the order of its parameters.
+    fn cursor_arguments(&self, node: Json) -> Option<SqlText> {
+        node.expression("argquery").map(|text| SqlText {
+            text: text.to_string(),
+            offset: self.offset(),
+            line: self.tokens.line(self.at),
+        })
+    }
+
+    /// Whether a cursor was declared with its query.
+    fn has_query(&self, cursor: VariableNumber) -> bool {
+        matches!(self.variables[cursor.0].kind, VariableKind::Cursor(_))
+    }
+
+    fn open(&mut self, node: Json) -> Result<StatementKind, Failure> {
+        let offset = self.offset();
+        self.take("open")?;
+        let cursor = self.target(node.number("curvar"))?.variable;
+        if self.has_query(cursor) {
+            let arguments = self.cursor_arguments(node);
+            self.skip_to(&[";"])?;
+            return Ok(StatementKind::Open {
+                cursor,
+                how: OpenHow::Bound(arguments),
+                offset,
+            });
+        }
+        self.is_dynamic = true;
+        let begin = self.at;
+        self.skip_to(&["for"])?;
+        let words = begin..self.at;
+        let scrolls = words.clone().any(|at| self.tokens.is(at, "scroll"));
+        let not = words
+            .clone()
+            .any(|at| self.tokens.is(at, "no") && self.tokens.is(at + 1, "scroll"));
+        let scroll = scrolls.then_some(!not);
+        self.take("for")?;
+        let how = match node.node("dynquery") {
+            Some(_) => {
+                let sql = self.dynamic(node, "dynquery")?;
+                OpenHow::Execute { sql, scroll }
+            }
+            None => {
+                let query = self.text(node.expression("query"))?;
+                OpenHow::Query { query, scroll }
+            }
+        };
+        Ok(StatementKind::Open {
+            cursor,
+            how,
+            offset,
+        })
+    }
+
+    /// FETCH and MOVE.
+    fn fetch(&mut self, node: Json) -> Result<StatementKind, Failure> {
+        let offset = self.offset();
+        let moves = node.flag("is_move");
+        self.take(if moves { "move" } else { "fetch" })?;
+        let cursor = self.target(node.number("curvar"))?.variable;
+        self.is_dynamic |= !self.has_query(cursor);
+        let direction = match node.number("direction") {
+            0 => Direction::Forward,
+            1 => Direction::Backward,
+            2 => Direction::Absolute,
+            _ => Direction::Relative,
+        };
+        let count = match (node.expression("expr"), node.signed("how_many")) {
+            (Some(text), _) => FetchCount::Value(SqlText {
+                text: text.to_string(),
+                offset,
+                line: self.tokens.line(self.at),
+            }),
+            (None, i64::MAX) => FetchCount::All,
+            (None, number) => FetchCount::Number(number),
+        };
+        let target = match moves {
+            true => None,
+            false => Some(self.row_target(node.node("target"))?),
+        };
+        self.skip_to(&[";"])?;
+        Ok(StatementKind::Fetch {
+            cursor,
+            direction,
+            count,
+            target,
+            offset,
         })
     }
 

@@ -8,8 +8,10 @@
 use crate::variables::Conflict;
 use pg_query::protobuf;
 use quintet_base::SqlState;
+use quintet_ir::dynamic::Direction;
 /// Errors that a handler is for; how loud a RAISE is, and what its USING says.
 pub(crate) use quintet_ir::routine::{Condition, RaiseOption, Severity};
+use std::collections::BTreeSet;
 
 /// A routine.
 #[derive(Clone, PartialEq, Debug)]
@@ -137,8 +139,10 @@ pub(crate) struct Body {
     pub block: Block,
     /// `#variable_conflict`.
     pub conflict: Conflict,
-    /// Some of its statements are planned when they are reached.
+    /// Some of its statements are planned when they are reached, or are about portals of the session.
     pub is_dynamic: bool,
+    /// Cursors with queries that are such portals.
+    pub portals: BTreeSet<VariableNumber>,
 }
 
 /// The number of a variable in its body.
@@ -171,7 +175,9 @@ pub(crate) enum VariableKind {
     /// DECLARE.
     Declared(DataType),
     /// DECLARE of a cursor, with its query.
-    Cursor(SqlText),
+    Cursor(Box<CursorQuery>),
+    /// What such a cursor takes: a variable in sight of its query alone.
+    CursorArgument(DataType),
     /// A parameter: the one with this number from 0.
     Parameter(usize),
     /// `found`: a boolean, false at first.
@@ -182,6 +188,49 @@ pub(crate) enum VariableKind {
     SqlState,
     /// `sqlerrm` in handlers, a text.
     SqlErrm,
+}
+
+/// A cursor's query.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct CursorQuery {
+    /// It.
+    pub query: SqlText,
+    /// What OPEN gives it.
+    pub arguments: Vec<VariableNumber>,
+    /// SCROLL or NO SCROLL.
+    pub scroll: Option<bool>,
+}
+
+/// Which query OPEN opens.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum OpenHow {
+    /// The cursor's own, with these arguments.
+    Bound(Option<SqlText>),
+    /// This one.
+    Query {
+        /// It.
+        query: SqlText,
+        /// SCROLL or NO SCROLL.
+        scroll: Option<bool>,
+    },
+    /// That of a text.
+    Execute {
+        /// The text.
+        sql: DynamicSql,
+        /// SCROLL or NO SCROLL.
+        scroll: Option<bool>,
+    },
+}
+
+/// How far FETCH goes.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum FetchCount {
+    /// So many rows, or to this one.
+    Number(i64),
+    /// To the end.
+    All,
+    /// What this says.
+    Value(SqlText),
 }
 
 /// A block.
@@ -361,20 +410,42 @@ pub(crate) enum StatementKind {
         variable: VariableNumber,
         /// Which cursor.
         cursor: VariableNumber,
+        /// What it takes.
+        arguments: Option<SqlText>,
+        /// The byte of the body that it stands at.
+        offset: usize,
         /// What to repeat.
         body: Vec<Statement>,
     },
-    /// OPEN of a cursor that has its query.
-    Open(VariableNumber),
-    /// FETCH of the next row.
+    /// OPEN.
+    Open {
+        /// Which cursor.
+        cursor: VariableNumber,
+        /// Over which rows.
+        how: OpenHow,
+        /// The byte of the body that it stands at.
+        offset: usize,
+    },
+    /// FETCH and MOVE.
     Fetch {
         /// Of which cursor.
         cursor: VariableNumber,
-        /// Where the row goes.
-        target: RowTarget,
+        /// Which way.
+        direction: Direction,
+        /// How far.
+        count: FetchCount,
+        /// Where the row goes; nowhere: MOVE.
+        target: Option<RowTarget>,
+        /// The byte of the body that it stands at.
+        offset: usize,
     },
     /// CLOSE.
-    Close(VariableNumber),
+    Close {
+        /// Which cursor.
+        cursor: VariableNumber,
+        /// The byte of the body that it stands at.
+        offset: usize,
+    },
     /// FOREACH over the elements of an array.
     ForEach {
         /// Its label.

@@ -9,9 +9,11 @@
 
 mod assign;
 mod control;
+mod current;
 mod cursor;
 mod declare;
 mod dynamic;
+mod portal;
 mod raise;
 
 use super::embed::{Embedding, Planned};
@@ -40,6 +42,10 @@ struct Lowering<'c, 'l, 't> {
     shaped_at: Vec<Option<usize>>,
     /// Cursors that have been declared so far.
     cursors: BTreeMap<VariableNumber, cursor::Cursor>,
+    /// What the portals that variables name have been opened with, in the order of the text.
+    opened: BTreeMap<VariableNumber, Vec<OutputColumn>>,
+    /// The portals that loops around it go through.
+    through: Vec<VariableNumber>,
     /// The types of the rows that the loops around it go through.
     rows_around: Vec<Vec<SqlType>>,
     /// The slot of FOUND.
@@ -89,6 +95,8 @@ pub(crate) fn routine(
         nesting: 0,
         shaped_at: vec![None; tree.body.variables.len()],
         cursors: BTreeMap::new(),
+        opened: BTreeMap::new(),
+        through: Vec::new(),
         rows_around: Vec::new(),
         found,
         assigned: vec![false; tree.body.variables.len()],
@@ -378,15 +386,24 @@ impl Lowering<'_, '_, '_> {
     fn statement(&mut self, kind: &StatementKind) -> SqlResult<()> {
         match kind {
             StatementKind::Null => Ok(()),
-            StatementKind::Open(cursor) => self.open(*cursor),
-            StatementKind::Fetch { cursor, target } => self.fetch(*cursor, target),
-            StatementKind::Close(cursor) => self.close(*cursor),
+            StatementKind::Open {
+                cursor,
+                how,
+                offset,
+            } => self.opens(*cursor, how, *offset),
+            StatementKind::Fetch { .. } => self.fetches(kind),
+            StatementKind::Close { cursor, offset } => self.closes(*cursor, *offset),
             StatementKind::ForCursor {
                 label,
                 variable,
                 cursor,
+                arguments,
+                offset,
                 body,
-            } => self.for_cursor(label.as_deref(), *variable, *cursor, body),
+            } => {
+                let cursor = (*cursor, arguments.as_ref());
+                self.for_cursor(label.as_deref(), *variable, cursor, body, *offset)
+            }
             StatementKind::Commit => self.ends_transaction(Action::Commit),
             StatementKind::Rollback if self.tree.body.is_dynamic => Err(SqlError::unsupported(
                 "ROLLBACK in a routine some of whose statements are planned when it comes to them",

@@ -204,7 +204,7 @@ impl Lowering<'_, '_, '_> {
     ) -> SqlResult<()> {
         let Planned {
             statement, columns, ..
-        } = self.at.statement(&text.text)?;
+        } = self.statement_at(&text.text)?;
         let into = match into {
             Some(into) => {
                 if columns.is_empty() {
@@ -380,6 +380,7 @@ impl Lowering<'_, '_, '_> {
                 return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
             }
         };
+        self.close_around()?;
         self.at.add(Action::Return(row));
         Ok(())
     }

@@ -271,7 +271,7 @@ impl Lowering<'_, '_, '_> {
     ) -> SqlResult<()> {
         let Planned {
             statement, columns, ..
-        } = self.at.statement(&query.text)?;
+        } = self.statement_at(&query.text)?;
         let into = self.row_targets(target, &columns)?;
         let body = self.turns_over(label, &columns, body)?;
         self.at.add(Action::ForRow {

@@ -1,6 +1,7 @@
 //! Cursors that are declared with their query.
 //!
-//! Relies on: `lower`.  Promises: OPEN runs the query to its end and keeps the rows in arrays, a column each; FETCH
+//! Relies on: `lower`; `plpgsql::portals`, which knows those that nobody else can see; `portal` for the others.  Promises: OPEN runs
+//! the query to its end and keeps the rows in arrays, a column each; FETCH
 //! takes the next one and sets FOUND; what the query names are the variables as they are at OPEN.
 //! Does not: go backwards, or tell others of the cursor.
 //!
@@ -8,10 +9,11 @@
 //!   place   closed -1   open: rows fetched so far 0, 1, 2 …
 //! ```
 
+use super::current::Current;
 use super::{Lowering, for_later};
 use crate::expr::Binder;
 use crate::planner::Planner;
-use crate::plpgsql::{RowTarget, Statement, VariableKind, VariableNumber};
+use crate::plpgsql::{CursorQuery, RowTarget, SqlText, Statement, VariableKind, VariableNumber};
 use crate::scope::Scope;
 use crate::variables::Shape;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
@@ -25,18 +27,47 @@ const CLOSED: i32 = -1;
 
 /// A cursor as its declaration has made it.
 pub(super) struct Cursor {
-    name: String,
+    pub name: String,
+    /// Where its name is, if it is a portal; otherwise where its rows are.
+    pub keeps: Keeps,
+    /// The slots of what it takes.
+    arguments: Vec<usize>,
+    pub opens: SqlResult<Opening>,
+    /// SCROLL or NO SCROLL.
+    pub scroll: Option<bool>,
+    /// The row of a table that it stands on.
+    pub current: Option<Current>,
+}
+
+/// What there is of a cursor.
+pub(super) enum Keeps {
+    /// A portal: the slot of its name, and two for the loop that goes through it.
+    Portal {
+        name: usize,
+        turned: usize,
+        found: usize,
+    },
+    /// Its rows.
+    Rows(Rows),
+}
+
+/// The rows of a cursor that is the routine's own.
+pub(super) struct Rows {
     place: usize,
     count: usize,
     columns: Vec<Kept>,
-    opens: SqlResult<Opening>,
 }
 
 /// What OPEN does.
-struct Opening {
+#[derive(Clone)]
+pub(super) struct Opening {
     before: Vec<Step>,
     needs: Vec<Need>,
-    statement: IrStatement,
+    pub statement: IrStatement,
+    /// Of the rows that there are to see; behind them may stand a key.
+    pub columns: Vec<OutputColumn>,
+    /// Of the key.
+    pub key: Vec<OutputColumn>,
 }
 
 /// A column of the rows that are kept.
@@ -55,9 +86,19 @@ impl Lowering<'_, '_, '_> {
     pub(super) fn live_cursors(&self) -> Vec<Live> {
         let mut live = Vec::new();
         for (number, cursor) in &self.cursors {
-            let slots = cursor.columns.iter().map(|kept| kept.array);
-            let slots = [cursor.place, cursor.count].into_iter().chain(slots);
-            live.extend(slots.enumerate().map(|(part, slot)| Live {
+            let mut slots = match &cursor.keeps {
+                Keeps::Portal {
+                    name: _,
+                    turned,
+                    found,
+                } => vec![*turned, *found],
+                Keeps::Rows(rows) => {
+                    let arrays = rows.columns.iter().map(|kept| kept.array);
+                    [rows.place, rows.count].into_iter().chain(arrays).collect()
+                }
+            };
+            slots.extend(cursor.current.iter().flat_map(Current::slots));
+            live.extend(slots.into_iter().enumerate().map(|(part, slot)| Live {
                 variable: number.0,
                 field: Some(part.to_string()),
                 slot,
@@ -69,88 +110,182 @@ impl Lowering<'_, '_, '_> {
     /// A declaration. What is wrong with the query is said when it is opened.
     pub(super) fn declare_cursor(&mut self, number: VariableNumber) -> SqlResult<()> {
         let variable = &self.tree.body.variables[number.0];
-        let VariableKind::Cursor(query) = &variable.kind else {
+        let VariableKind::Cursor(declared) = &variable.kind else {
             return Err(SqlError::internal("no cursor is declared"));
         };
-        let planned = self.at.apart(|at| {
-            let planned = at.statement(&query.text)?;
-            Ok((planned, std::mem::take(&mut at.needs)))
-        });
-        let mut columns = Vec::new();
-        let opens = match planned {
-            Err(error) => Err(for_later(error)?),
-            Ok(((planned, needs), before)) => {
-                for column in planned.columns {
-                    let Some(array) = column.ty.array_of() else {
-                        let what = format!("type {} in a cursor", column.ty);
-                        return Err(SqlError::unsupported(what));
-                    };
-                    columns.push(Kept {
-                        array: self.at.variables.hidden(array),
-                        element: self.at.variables.hidden(column.ty),
-                        column,
-                    });
-                }
-                Ok(Opening {
-                    before,
-                    needs,
-                    statement: planned.statement,
-                })
-            }
-        };
-        let place = self.at.variables.hidden(SqlType::Int4);
-        let count = self.at.variables.hidden(SqlType::Int4);
-        self.set(place, int(CLOSED));
         let name = variable.name.clone();
+        let is_portal = self.tree.body.portals.contains(&number);
+        self.at.variables.enter(Some(&name));
+        let arguments = self.cursor_arguments(declared);
+        let wants_key = is_portal || self.names_current();
+        let planned = self.cursor_query(&declared.query, wants_key);
+        self.at.variables.leave();
+        let arguments = arguments?;
+        let (opens, table) = match planned {
+            Err(error) => (Err(for_later(error)?), None),
+            Ok((opening, table)) => (Ok(opening), table),
+        };
+        let keeps = match is_portal {
+            true => self.declare_portal(number, &name)?,
+            false => Keeps::Rows(self.rows_of(&opens)?),
+        };
+        let current = table.map(|table| self.current(table));
         self.at.variables.declare(&name, number.0);
         let cursor = Cursor {
             name,
-            place,
-            count,
-            columns,
+            keeps,
+            arguments,
             opens,
+            scroll: declared.scroll,
+            current,
         };
         self.cursors.insert(number, cursor);
         Ok(())
     }
 
-    /// OPEN.
-    pub(super) fn open(&mut self, number: VariableNumber) -> SqlResult<()> {
+    /// Slots for what a cursor takes.
+    fn cursor_arguments(&mut self, declared: &CursorQuery) -> SqlResult<Vec<usize>> {
+        let mut slots = Vec::with_capacity(declared.arguments.len());
+        for number in &declared.arguments {
+            let variable = &self.tree.body.variables[number.0];
+            let VariableKind::CursorArgument(ty) = &variable.kind else {
+                return Err(SqlError::internal("a cursor takes no such thing"));
+            };
+            let resolved = self.variable_type(ty)?;
+            self.first_value(number.0, resolved)?;
+            let Shape::Scalar(slot) = self.at.variables.shape(number.0) else {
+                return Err(SqlError::unsupported("a row as a cursor's argument"));
+            };
+            slots.push(*slot);
+            self.at.variables.declare(&variable.name, number.0);
+        }
+        Ok(slots)
+    }
+
+    /// Room for the rows of a cursor of the routine's own.
+    fn rows_of(&mut self, opens: &SqlResult<Opening>) -> SqlResult<Rows> {
+        let mut columns = Vec::new();
+        if let Ok(opening) = opens {
+            for column in opening.columns.iter().chain(&opening.key) {
+                let Some(array) = column.ty.array_of() else {
+                    let what = format!("type {} in a cursor", column.ty);
+                    return Err(SqlError::unsupported(what));
+                };
+                columns.push(Kept {
+                    array: self.at.variables.hidden(array),
+                    element: self.at.variables.hidden(column.ty),
+                    column: column.clone(),
+                });
+            }
+        }
+        let place = self.at.variables.hidden(SqlType::Int4);
+        let count = self.at.variables.hidden(SqlType::Int4);
+        self.set(place, int(CLOSED));
+        Ok(Rows {
+            place,
+            count,
+            columns,
+        })
+    }
+
+    /// Plans a query that a cursor goes through, by itself.
+    pub(super) fn cursor_query(
+        &mut self,
+        query: &SqlText,
+        wants_key: bool,
+    ) -> SqlResult<(Opening, Option<quintet_ir::schema::TableRef>)> {
+        let keyed = match wants_key {
+            true => self.keyed(&query.text)?,
+            false => None,
+        };
+        let mut plan = |of: Option<&pg_query::NodeEnum>| {
+            self.at.apart(|at| {
+                let planned = match of {
+                    Some(node) => at.plan(&query.text, node)?,
+                    None => at.statement(&query.text)?,
+                };
+                Ok((planned, std::mem::take(&mut at.needs)))
+            })
+        };
+        // What a key cannot stand beside has none.
+        let with_key = keyed.and_then(|(node, table)| Some((plan(Some(&node)).ok()?, table)));
+        let (((planned, needs), before), table) = match with_key {
+            Some((planned, table)) => (planned, Some(table)),
+            None => (plan(None)?, None),
+        };
+        let width = table.as_ref().map_or(0, |table| table.key_columns().len());
+        let mut columns = planned.columns;
+        let key = columns.split_off(columns.len().saturating_sub(width));
+        let opening = Opening {
+            before,
+            needs,
+            statement: planned.statement,
+            columns,
+            key,
+        };
+        Ok((opening, table))
+    }
+
+    /// What stands before a cursor's query is run: its arguments, and the steps that the query needs.
+    pub(super) fn before_opening(
+        &mut self,
+        cursor: &Cursor,
+        arguments: Option<&SqlText>,
+    ) -> SqlResult<Opening> {
+        if let Some(arguments) = arguments {
+            let values = self.at.list(&arguments.text)?;
+            for (slot, value) in cursor.arguments.iter().zip(values) {
+                let (ty, modifier) = self.slot_type(*slot);
+                let value = self.at.converted(value, ty, modifier)?;
+                self.at.add(Action::Assign { slot: *slot, value });
+            }
+        }
+        let opening = cursor.opens.as_ref().map_err(Clone::clone)?.clone();
+        self.before_query(&opening);
+        Ok(opening)
+    }
+
+    /// The steps that a query needs.
+    pub(super) fn before_query(&mut self, opening: &Opening) {
+        self.at.steps.extend(opening.before.iter().cloned());
+        self.at.keep_needs(opening.needs.clone());
+    }
+
+    /// OPEN of a cursor that has its query.
+    pub(super) fn open(
+        &mut self,
+        number: VariableNumber,
+        arguments: Option<&SqlText>,
+    ) -> SqlResult<()> {
         let cursor = self.take_cursor(number)?;
-        let opened = self.open_cursor(&cursor);
+        let opened = match &cursor.keeps {
+            Keeps::Portal { .. } => self.open_portal(&cursor, arguments, false),
+            Keeps::Rows(rows) => self.open_cursor(&cursor, rows, arguments),
+        };
         self.cursors.insert(number, cursor);
         opened
     }
 
-    fn open_cursor(&mut self, cursor: &Cursor) -> SqlResult<()> {
-        let message = format!("cursor \"{}\" already in use", cursor.name);
-        self.fail_if(
-            cursor.place,
-            CompareOp::Ge,
-            0,
-            SqlState::DUPLICATE_CURSOR,
-            &message,
-        )?;
-        let Opening {
-            before,
-            needs,
-            statement,
-        } = cursor.opens.as_ref().map_err(Clone::clone)?;
-        self.at.steps.extend(before.iter().cloned());
-        for kept in &cursor.columns {
+    fn open_cursor(
+        &mut self,
+        cursor: &Cursor,
+        rows: &Rows,
+        arguments: Option<&SqlText>,
+    ) -> SqlResult<()> {
+        self.refuse_open(cursor, rows)?;
+        let opening = self.before_opening(cursor, arguments)?;
+        for kept in &rows.columns {
             let ty = self.at.variables.slots[kept.array].ty;
             self.set(kept.array, Expr::Const(Value::Null, ty));
         }
-        self.set(cursor.count, int(0));
-        // A loop says FOUND; OPEN does not.
-        let found = self.at.variables.hidden(SqlType::Bool);
-        self.set(found, Expr::Param(self.found, SqlType::Bool));
+        self.set(rows.count, int(0));
+        let found = self.found_kept();
         let (_, body) = self.at.apart(|at| {
-            let here = Expr::Param(cursor.count, SqlType::Int4);
+            let here = Expr::Param(rows.count, SqlType::Int4);
             let value = at.apply("+", vec![here.clone(), int(1)])?;
-            let slot = cursor.count;
+            let slot = rows.count;
             at.add(Action::Assign { slot, value });
-            for kept in &cursor.columns {
+            for kept in &rows.columns {
                 at.add(Action::AssignElement {
                     slot: kept.array,
                     index: here.clone(),
@@ -159,45 +294,57 @@ impl Lowering<'_, '_, '_> {
             }
             Ok(())
         })?;
-        let columns = cursor.columns.iter().enumerate();
+        let columns = rows.columns.iter().enumerate();
         let into = columns.map(|(n, kept)| (kept.element, Expr::Column(n, kept.column.ty)));
-        self.at.keep_needs(needs.clone());
         self.at.add(Action::ForRow {
-            statement: statement.clone(),
+            statement: opening.statement,
             into: into.collect(),
             body,
         });
         self.set(self.found, Expr::Param(found, SqlType::Bool));
-        self.set(cursor.place, int(0));
+        self.set(rows.place, int(0));
         Ok(())
     }
 
-    /// FETCH … INTO.
-    pub(super) fn fetch(&mut self, number: VariableNumber, target: &RowTarget) -> SqlResult<()> {
+    /// Keeps FOUND, which a loop says, and OPEN does not; where.
+    pub(super) fn found_kept(&mut self) -> usize {
+        let found = self.at.variables.hidden(SqlType::Bool);
+        self.set(found, Expr::Param(self.found, SqlType::Bool));
+        found
+    }
+
+    /// FETCH … INTO, the next row.
+    pub(super) fn fetch_next(
+        &mut self,
+        number: VariableNumber,
+        target: &RowTarget,
+    ) -> SqlResult<()> {
         let cursor = self.take_cursor(number)?;
-        let fetched = self.fetch_next(&cursor, target);
+        let fetched = match &cursor.keeps {
+            Keeps::Rows(rows) => self.fetch_row(&cursor, rows, target),
+            Keeps::Portal { .. } => Err(SqlError::internal("a portal has no rows here")),
+        };
         self.cursors.insert(number, cursor);
         fetched
     }
 
-    fn fetch_next(&mut self, cursor: &Cursor, target: &RowTarget) -> SqlResult<()> {
-        self.check_open(cursor)?;
-        let place = Expr::Param(cursor.place, SqlType::Int4);
+    fn fetch_row(&mut self, cursor: &Cursor, rows: &Rows, target: &RowTarget) -> SqlResult<()> {
+        self.check_open(cursor, rows)?;
+        let place = Expr::Param(rows.place, SqlType::Int4);
         let next = self.at.apply("+", vec![place.clone(), int(1)])?;
-        self.set(cursor.place, next);
+        self.set(rows.place, next);
         let (mut row, mut columns) = (Vec::new(), Vec::new());
-        for kept in &cursor.columns {
+        for kept in &rows.columns {
             let array = Expr::Param(kept.array, self.at.variables.slots[kept.array].ty);
             row.push(self.at.apply("[]", vec![array, place.clone()])?);
             columns.push(kept.column.clone());
         }
         let types = row.iter().map(Expr::ty).collect();
-        let there = self.compared(
-            CompareOp::Le,
-            place,
-            Expr::Param(cursor.count, SqlType::Int4),
-        )?;
-        let targets = self.row_targets(target, &columns)?;
+        let there = self.compared(CompareOp::Le, place, Expr::Param(rows.count, SqlType::Int4))?;
+        let key = cursor.current.as_ref().map_or(0, |it| it.slots().count());
+        let visible = columns.len() - key;
+        let mut targets = self.row_targets(target, &columns[..visible])?;
+        targets.extend(cursor.current.iter().flat_map(|it| it.targets(visible)));
         self.at.add(Action::Run {
             statement: IrStatement::Query(Plan::Filter {
                 input: Box::new(Plan::Values {
@@ -215,65 +362,107 @@ impl Lowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// CLOSE.
-    pub(super) fn close(&mut self, number: VariableNumber) -> SqlResult<()> {
+    /// CLOSE of a cursor of the routine's own.
+    pub(super) fn close_own(&mut self, number: VariableNumber) -> SqlResult<()> {
         let cursor = self.take_cursor(number)?;
-        let closed = self.check_open(&cursor);
-        self.set(cursor.place, int(CLOSED));
-        for kept in &cursor.columns {
-            let ty = self.at.variables.slots[kept.array].ty;
-            self.set(kept.array, Expr::Const(Value::Null, ty));
-        }
+        let closed = match &cursor.keeps {
+            Keeps::Portal { .. } => Err(SqlError::internal("a portal has no rows here")),
+            Keeps::Rows(rows) => {
+                let closed = self.check_open(&cursor, rows);
+                self.set(rows.place, int(CLOSED));
+                for kept in &rows.columns {
+                    let ty = self.at.variables.slots[kept.array].ty;
+                    self.set(kept.array, Expr::Const(Value::Null, ty));
+                }
+                closed
+            }
+        };
         self.cursors.insert(number, cursor);
         closed
     }
 
-    /// FOR over a cursor: over its query.
+    /// FOR over a cursor.
     pub(super) fn for_cursor(
         &mut self,
         label: Option<&str>,
         variable: VariableNumber,
-        cursor: VariableNumber,
+        (number, arguments): (VariableNumber, Option<&SqlText>),
         body: &[Statement],
+        offset: usize,
     ) -> SqlResult<()> {
-        let variables = &self.tree.body.variables;
-        let VariableKind::Cursor(query) = &variables[cursor.0].kind else {
-            return Err(SqlError::unsupported("FOR over this cursor"));
+        let cursor = self.take_cursor(number)?;
+        let opened = match &cursor.keeps {
+            Keeps::Portal { .. } => self.open_portal(&cursor, arguments, true).map(|()| None),
+            Keeps::Rows(rows) => self
+                .refuse_open(&cursor, rows)
+                .and_then(|()| self.before_opening(&cursor, arguments))
+                .map(Some),
         };
-        let known = self.take_cursor(cursor)?;
-        let message = format!("cursor \"{}\" already in use", known.name);
-        let checked = self.fail_if(
-            known.place,
-            CompareOp::Ge,
-            0,
-            SqlState::DUPLICATE_CURSOR,
-            &message,
-        );
-        self.cursors.insert(cursor, known);
-        checked?;
-        let name = variables[variable.0].name.clone();
+        self.cursors.insert(number, cursor);
+        let opening = opened?;
+        let name = self.tree.body.variables[variable.0].name.clone();
         self.at.variables.enter(label);
         self.at.variables.reshape(variable.0, Shape::Unassigned);
         self.at.variables.declare(&name, variable.0);
-        let made = self.for_query(label, &RowTarget::Record(variable), query, body);
+        let made = match opening {
+            Some(opening) => self.turns_of(label, variable, (number, opening), body),
+            None => self.turns_of_portal(label, variable, number, body, offset),
+        };
         self.at.variables.leave();
         made
     }
 
-    fn take_cursor(&mut self, number: VariableNumber) -> SqlResult<Cursor> {
-        let cursor = self.cursors.remove(&number);
-        cursor.ok_or_else(|| SqlError::unsupported("a cursor that is declared without its query"))
+    fn turns_of(
+        &mut self,
+        label: Option<&str>,
+        variable: VariableNumber,
+        (number, opening): (VariableNumber, Opening),
+        body: &[Statement],
+    ) -> SqlResult<()> {
+        let columns = &opening.columns;
+        let mut into = self.row_targets(&RowTarget::Record(variable), columns)?;
+        let current = self.cursors.get(&number);
+        let current = current.and_then(|cursor| cursor.current.as_ref());
+        into.extend(current.iter().flat_map(|it| it.targets(columns.len())));
+        let body = self.turns_over(label, columns, body)?;
+        self.at.add(Action::ForRow {
+            statement: opening.statement,
+            into,
+            body,
+        });
+        Ok(())
     }
 
-    fn check_open(&mut self, cursor: &Cursor) -> SqlResult<()> {
-        let (name, place) = (&cursor.name, cursor.place);
-        let closed = format!("cursor \"{name}\" does not exist");
+    pub(super) fn take_cursor(&mut self, number: VariableNumber) -> SqlResult<Cursor> {
+        let cursor = self.cursors.remove(&number);
+        cursor.ok_or_else(|| SqlError::internal("a cursor without its query"))
+    }
+
+    /// Whether a cursor is the routine's own.
+    pub(super) fn is_own(&self, number: VariableNumber) -> bool {
+        let cursor = self.cursors.get(&number);
+        cursor.is_some_and(|cursor| matches!(cursor.keeps, Keeps::Rows(_)))
+    }
+
+    fn check_open(&mut self, cursor: &Cursor, rows: &Rows) -> SqlResult<()> {
+        let closed = format!("cursor \"{}\" does not exist", cursor.name);
         self.fail_if(
-            place,
+            rows.place,
             CompareOp::Eq,
             CLOSED,
             SqlState::INVALID_CURSOR_NAME,
             &closed,
+        )
+    }
+
+    fn refuse_open(&mut self, cursor: &Cursor, rows: &Rows) -> SqlResult<()> {
+        let message = format!("cursor \"{}\" already in use", cursor.name);
+        self.fail_if(
+            rows.place,
+            CompareOp::Ge,
+            0,
+            SqlState::DUPLICATE_CURSOR,
+            &message,
         )
     }
 
@@ -287,6 +476,12 @@ impl Lowering<'_, '_, '_> {
         message: &str,
     ) -> SqlResult<()> {
         let condition = self.compared(op, Expr::Param(slot, SqlType::Int4), int(number))?;
+        self.fail_when(condition, state, message);
+        Ok(())
+    }
+
+    /// A step that fails under a condition.
+    pub(super) fn fail_when(&mut self, condition: Expr, state: SqlState, message: &str) {
         let before = std::mem::take(&mut self.at.steps);
         self.fail(state, message);
         let fails = std::mem::replace(&mut self.at.steps, before);
@@ -294,7 +489,6 @@ impl Lowering<'_, '_, '_> {
             branches: vec![(condition, fails)],
             otherwise: Vec::new(),
         });
-        Ok(())
     }
 
     fn compared(&self, op: CompareOp, left: Expr, right: Expr) -> SqlResult<Expr> {
@@ -303,7 +497,7 @@ impl Lowering<'_, '_, '_> {
         Binder::new(&planner, &scope, "expressions").compare(op, left, right)
     }
 
-    fn set(&mut self, slot: usize, value: Expr) {
+    pub(super) fn set(&mut self, slot: usize, value: Expr) {
         self.at.add(Action::Assign { slot, value });
     }
 }

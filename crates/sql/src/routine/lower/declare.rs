@@ -40,7 +40,7 @@ impl Lowering<'_, '_, '_> {
     }
 
     /// A type in a declaration: of another variable, too.
-    fn variable_type(&self, ty: &plpgsql::DataType) -> SqlResult<Resolved> {
+    pub(super) fn variable_type(&self, ty: &plpgsql::DataType) -> SqlResult<Resolved> {
         if let plpgsql::DataType::TypeOf { names, array } = ty {
             let parts: Vec<&str> = names.iter().map(String::as_str).collect();
             let variables = &self.at.variables;
@@ -71,7 +71,7 @@ impl Lowering<'_, '_, '_> {
     }
 
     /// Gives a declared variable its slots and its first value.
-    fn first_value(&mut self, number: usize, ty: Resolved) -> SqlResult<()> {
+    pub(super) fn first_value(&mut self, number: usize, ty: Resolved) -> SqlResult<()> {
         let variable = &self.tree.body.variables[number];
         let domain = match &ty {
             Resolved::Domain(record) => Some(record.id),

@@ -72,7 +72,7 @@ impl Lowering<'_, '_, '_> {
     }
 
     /// The text and the arguments.
-    fn asked(&mut self, sql: &DynamicSql) -> SqlResult<(Expr, Vec<Expr>)> {
+    pub(super) fn asked(&mut self, sql: &DynamicSql) -> SqlResult<(Expr, Vec<Expr>)> {
         if sql.fixed {
             let text = Expr::Const(Value::text(sql.text.text.trim()), SqlType::Text);
             return Ok((text, Vec::new()));
@@ -92,7 +92,7 @@ impl Lowering<'_, '_, '_> {
         Ok((text, arguments))
     }
 
-    fn dynamic_step(
+    pub(super) fn dynamic_step(
         &mut self,
         sql: &DynamicSql,
         (text, arguments): (Expr, Vec<Expr>),
@@ -107,6 +107,7 @@ impl Lowering<'_, '_, '_> {
             is_record,
             reads_only: !self.signature.may_write,
             turns: None,
+            cursor: None,
         }
     }
 
@@ -117,11 +118,21 @@ impl Lowering<'_, '_, '_> {
         target: &RowTarget,
         strict: bool,
     ) -> SqlResult<(DynamicRows, bool)> {
+        let known = self.at.context.dynamic.get(&self.number(sql.text.offset));
+        self.rows_to(target, known.cloned().as_deref(), strict)
+    }
+
+    /// The same of rows whose columns may be known.
+    pub(super) fn rows_to(
+        &mut self,
+        target: &RowTarget,
+        known: Option<&[OutputColumn]>,
+        strict: bool,
+    ) -> SqlResult<(DynamicRows, bool)> {
         let slots = match target {
             RowTarget::Record(number) => match self.at.variables.shape(number.0) {
                 Shape::Scalar(slot) => vec![*slot],
                 _ if self.is_record(number.0) => {
-                    let known = self.at.context.dynamic.get(&self.number(sql.text.offset));
                     let Some(columns) = known else {
                         return Ok((DynamicRows::Record, true));
                     };
@@ -159,11 +170,11 @@ impl Lowering<'_, '_, '_> {
     }
 
     /// The number of what stands at a byte of the body: that of no other routine's.
-    fn number(&self, offset: usize) -> usize {
+    pub(super) fn number(&self, offset: usize) -> usize {
         (self.signature.id.0 as usize) << u32::BITS | offset
     }
 
-    fn landmark(&self, offset: usize) -> Landmark {
+    pub(super) fn landmark(&self, offset: usize) -> Landmark {
         let variables = &self.at.variables;
         let mut live = Vec::new();
         let count = self.tree.body.variables.len();
