@@ -342,9 +342,6 @@ pub(crate) fn of_name(name: &TypeName) -> SqlResult<DataType> {
     if POLYMORPHIC.contains(&plain) {
         return Err(SqlError::unsupported(format!("polymorphic type {plain}")));
     }
-    if plain == "refcursor" {
-        return Err(SqlError::unsupported("a cursor variable (refcursor)"));
-    }
     if plain == "record" && name.array_bounds.is_empty() {
         return Ok(DataType::Record);
     }
