@@ -120,6 +120,59 @@ pub enum SqlType {
     /// The name of a portal.
     RefCursor,
     RefCursorArray,
+    /// What only declarations of functions have: it is the type of what a call gives.
+    Any(Any),
+}
+
+/// Which types stand for it, and which must be the same. Ranges are left out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum Any {
+    Element,
+    Array,
+    NonArray,
+    Enum,
+    Compatible,
+    CompatibleArray,
+    CompatibleNonArray,
+}
+
+/// Their names and PostgreSQL's numbers.
+const ANY: &[(Any, &str, u32)] = &[
+    (Any::Element, "anyelement", 2283),
+    (Any::Array, "anyarray", 2277),
+    (Any::NonArray, "anynonarray", 2776),
+    (Any::Enum, "anyenum", 3500),
+    (Any::Compatible, "anycompatible", 5077),
+    (Any::CompatibleArray, "anycompatiblearray", 5078),
+    (Any::CompatibleNonArray, "anycompatiblenonarray", 5079),
+];
+
+impl Any {
+    /// The one with this name.
+    pub fn from_name(name: &str) -> Option<Any> {
+        ANY.iter()
+            .find(|known| known.1 == name)
+            .map(|known| known.0)
+    }
+
+    /// Whether it is an array of what others of its kin are.
+    pub fn is_array(self) -> bool {
+        matches!(self, Any::Array | Any::CompatibleArray)
+    }
+
+    /// Whether arguments are made one type, rather than having to be.
+    pub fn is_compatible(self) -> bool {
+        matches!(
+            self,
+            Any::Compatible | Any::CompatibleArray | Any::CompatibleNonArray
+        )
+    }
+
+    fn entry(self) -> &'static (Any, &'static str, u32) {
+        let place = ANY.iter().position(|known| known.0 == self);
+        &ANY[place.unwrap_or(0)]
+    }
 }
 
 /// How text of several types compares and which operators a type has.
@@ -313,6 +366,7 @@ impl SqlType {
         match self {
             SqlType::Enum(number) => number,
             SqlType::EnumArray(number) => number + 1,
+            SqlType::Any(any) => any.entry().2,
             _ => self.entry().1,
         }
     }
@@ -333,6 +387,7 @@ impl SqlType {
         match self {
             SqlType::Enum(_) => "enum",
             SqlType::EnumArray(_) => "enum[]",
+            SqlType::Any(any) => any.entry().1,
             _ => self.entry().2,
         }
     }
@@ -403,6 +458,9 @@ impl SqlType {
         match self {
             SqlType::Enum(number) => Some(SqlType::EnumArray(number)),
             SqlType::EnumArray(_) => None,
+            SqlType::Any(Any::Element) => Some(SqlType::Any(Any::Array)),
+            SqlType::Any(Any::Compatible) => Some(SqlType::Any(Any::CompatibleArray)),
+            SqlType::Any(_) => None,
             _ => self.entry().3,
         }
     }
@@ -413,6 +471,9 @@ impl SqlType {
             SqlType::Int2Vector => return Some(SqlType::Int2),
             SqlType::OidVector => return Some(SqlType::Oid),
             SqlType::EnumArray(number) => return Some(SqlType::Enum(number)),
+            SqlType::Any(Any::Array) => return Some(SqlType::Any(Any::Element)),
+            SqlType::Any(Any::CompatibleArray) => return Some(SqlType::Any(Any::Compatible)),
+            SqlType::Any(_) => return None,
             _ => {}
         }
         TABLE.iter().find(|e| e.3 == Some(self)).map(|e| e.0)
@@ -465,7 +526,7 @@ impl SqlType {
             Range(_) => TypeFamily::Range,
             Multirange(_) => TypeFamily::Multirange,
             Unknown => TypeFamily::Unknown,
-            Void => TypeFamily::Void,
+            Void | Any(_) => TypeFamily::Void,
             _ => TypeFamily::Array,
         }
     }

@@ -27,12 +27,13 @@ pub enum Way {
 }
 
 impl Way {
-    /// Whether it may meet what is behind where the cursor stands.
-    pub fn goes_back(self) -> bool {
+    /// Whether it goes back from a place, or looks at it once more.
+    fn goes_back(self, place: usize) -> bool {
         match self {
-            Way::Forward(_) => false,
-            Way::Backward(_) | Way::Absolute(_) => true,
-            Way::Relative(by) => by < 0,
+            Way::Forward(count) => count == Some(0) && place > 0,
+            Way::Backward(count) => count != Some(0) || place > 0,
+            Way::Absolute(to) => to < 0 || (place > 0 && to <= place as i64),
+            Way::Relative(by) => by < 0 || (by == 0 && place > 0),
         }
     }
 }
@@ -223,7 +224,7 @@ impl Cursor {
     /// # Errors
     /// `55000` if it goes forward only.
     pub fn go(&mut self, way: Way) -> SqlResult<Vec<Vec<Value>>> {
-        if way.goes_back() && !self.opening.back {
+        if !self.opening.back && way.goes_back(self.place) {
             return Err(only_forward());
         }
         let (met, place) = steps(self.place, self.rows.len(), way);

@@ -18,7 +18,7 @@ use crate::records::{
 };
 use crate::references;
 use crate::role::{Access, Roles};
-use crate::routine::StoredRoutine;
+use crate::routine::{StoredRoutine, Variants, is_polymorphic};
 use crate::stored;
 use crate::system;
 use quintet_base::objects::name_marked;
@@ -74,6 +74,8 @@ pub struct Catalog {
     on_commit: bool,
     /// Several may have one name.
     routines: BTreeMap<RoutineId, Arc<StoredRoutine>>,
+    /// Their forms for the types of calls.
+    variants: Arc<Variants>,
     foreign_keys: BTreeMap<ConstraintId, Arc<ForeignKeyRecord>>,
     views: BTreeMap<TableId, Arc<ViewRecord>>,
     /// By the number of what they are about.
@@ -123,6 +125,7 @@ impl Catalog {
             names: BTreeMap::new(),
             on_commit: false,
             routines: BTreeMap::new(),
+            variants: Arc::default(),
             foreign_keys: BTreeMap::new(),
             views: BTreeMap::new(),
             comments: BTreeMap::new(),
@@ -156,6 +159,7 @@ impl Catalog {
         for routine in next.routines.values_mut() {
             *routine = Arc::new(routine.again());
         }
+        next.variants = Arc::new(self.variants.again());
         let mut tables = Vec::new();
         let mut divided = BTreeSet::new();
         let mut roles: Option<Roles> = None;
@@ -668,9 +672,13 @@ impl Catalog {
     }
 
     /// All procedures and functions with those they call, oldest first: what each is called, with the types
-    /// of its arguments, and its program, or what its body says against the schema as it is.
+    /// of its arguments, and its program, or what its body says against the schema as it is. A function of any types has none.
     pub fn programs(&self) -> impl Iterator<Item = (String, SqlResult<Arc<Program>>)> {
-        self.routines.values().map(|stored| {
+        let known = |stored: &&Arc<StoredRoutine>| {
+            let signature = stored.signature(self);
+            !signature.is_ok_and(|signature| is_polymorphic(signature))
+        };
+        self.routines.values().filter(known).map(|stored| {
             let name = match stored.signature(self) {
                 Ok(signature) => {
                     let text = signature.describe();
@@ -690,7 +698,14 @@ impl Catalog {
 
     /// The procedure or function with this number.
     pub(crate) fn routine(&self, id: RoutineId) -> Option<&Arc<StoredRoutine>> {
-        self.routines.get(&id)
+        self.routines
+            .get(&id)
+            .or_else(|| self.variants.routine(id, self))
+    }
+
+    /// Forms of functions for the types of calls.
+    pub(crate) fn variants(&self) -> &Variants {
+        &self.variants
     }
 
     /// Roles, and what they may do.

@@ -178,8 +178,9 @@ impl Binder<'_, '_> {
         left: Expr,
         right: Expr,
     ) -> SqlResult<(Expr, Expr)> {
-        // A json is a text whose equality nobody has defined.
-        let plain = |ty: SqlType| matches!(ty, SqlType::Unknown | SqlType::Json);
+        // A json, or the name of a cursor, is a text whose equality nobody has defined.
+        let plain =
+            |ty: SqlType| matches!(ty, SqlType::Unknown | SqlType::Json | SqlType::RefCursor);
         if left.ty() == right.ty() && !plain(left.ty()) {
             return Ok((left, right));
         }

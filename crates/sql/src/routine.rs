@@ -17,6 +17,7 @@
 //! | `guise` | SECURITY DEFINER and SET; ALTER FUNCTION |
 //! | `explain` | EXPLAIN PROCEDURE and FUNCTION |
 //! | `matching` | which routine a call means, and its arguments |
+//! | `polymorphic` | functions of anyelement and its kin, by the types of a call |
 //! | `call` | CALL, SELECT f(…), SELECT * FROM f(…) by a client |
 //! | `hold` | statements whose expressions call functions |
 //! | `changes` | WITH queries that change rows |
@@ -41,6 +42,7 @@ mod link;
 mod lower;
 mod matching;
 mod merge;
+mod polymorphic;
 mod query;
 mod signature;
 
@@ -53,7 +55,7 @@ use crate::system::print::quoted;
 use pg_query::NodeEnum;
 use pg_query::protobuf::CreateFunctionStmt;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlState};
 use quintet_ir::Program;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -69,6 +71,7 @@ pub(crate) use fire::fires;
 pub(crate) use guise::{Own, plan_alter};
 pub(crate) use hold::hold;
 pub(crate) use matching::{Matched, check_schema, is_routine, matched, named};
+pub(crate) use polymorphic::{Variants, is_polymorphic};
 pub(crate) use signature::{Parameter, Signature, describe};
 
 /// Which names are those of types with a single value, though no type of PostgreSQL's has them: enums and domains.
@@ -84,6 +87,8 @@ fn single_types(context: &PlanContext) -> impl Fn(&[&str]) -> bool {
 #[derive(Debug)]
 pub(crate) struct StoredRoutine {
     pub record: Arc<RoutineRecord>,
+    /// The record's, or that of a form that was made for the types of a call.
+    id: RoutineId,
     signature: OnceLock<SqlResult<Arc<Signature>>>,
     program: OnceLock<SqlResult<Arc<Program>>>,
     /// For callers whose search path is another than `public`.
@@ -100,10 +105,20 @@ impl StoredRoutine {
 
     fn of(record: Arc<RoutineRecord>) -> StoredRoutine {
         StoredRoutine {
+            id: record.id,
             record,
             signature: OnceLock::new(),
             program: OnceLock::new(),
             elsewhere: Mutex::default(),
+        }
+    }
+
+    /// A form of it for the types of a call.
+    fn variant(&self, id: RoutineId, signature: Signature) -> StoredRoutine {
+        StoredRoutine {
+            id,
+            signature: OnceLock::from(Ok(Arc::new(signature))),
+            ..StoredRoutine::of(Arc::clone(&self.record))
         }
     }
 
@@ -154,7 +169,7 @@ impl StoredRoutine {
     pub fn program(&self, catalog: &Catalog) -> SqlResult<&Arc<Program>> {
         let made = self.program.get_or_init(|| {
             with_context(catalog, "public", &NOTHING_DYNAMIC, |context| {
-                link::program(self.record.id, context).map(Arc::new)
+                link::program(self.id, context).map(Arc::new)
             })
         });
         made.as_ref().map_err(Clone::clone)
@@ -202,7 +217,7 @@ impl StoredRoutine {
         let schemas: Vec<String> = path.iter().map(|schema| quoted(schema)).collect();
         let make = |path: &str| {
             with_context(catalog, path, dynamic, |context| {
-                link::program(self.record.id, context).map(Arc::new)
+                link::program(self.id, context).map(Arc::new)
             })
         };
         let made = make(&schemas.join(", "));

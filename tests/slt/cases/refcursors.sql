@@ -69,9 +69,9 @@ CREATE FUNCTION rc_row() RETURNS text LANGUAGE plpgsql AS $$ DECLARE c refcursor
 SELECT rc_row();
 CREATE FUNCTION rc_exec(t text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE c refcursor; r record; s text := ''; BEGIN OPEN c FOR EXECUTE 'SELECT * FROM ' || t || ' ORDER BY 1'; LOOP FETCH c INTO r; EXIT WHEN NOT FOUND; s := s || r::text; END LOOP; RETURN s; END $$;
 SELECT rc_exec('rc');
+CREATE FUNCTION rc_by_name(c refcursor) RETURNS int LANGUAGE plpgsql AS $$ DECLARE x int; BEGIN FETCH c INTO x; RETURN x; END $$;
 BEGIN;
 DECLARE dc CURSOR FOR SELECT id FROM rc ORDER BY id;
-CREATE FUNCTION rc_by_name(c refcursor) RETURNS int LANGUAGE plpgsql AS $$ DECLARE x int; BEGIN FETCH c INTO x; RETURN x; END $$;
 SELECT rc_by_name('dc');
 SELECT rc_by_name('dc');
 FETCH dc;

@@ -19,6 +19,7 @@ use crate::variables::Conflict;
 use crate::{parse, types};
 use pg_query::protobuf::TypeName;
 use quintet_base::SqlType;
+use quintet_base::types::Any;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -369,7 +370,7 @@ fn is_scalar(tokens: &Tokens, name: &TypeName) -> bool {
         [name] | ["pg_catalog", name] => {
             // A record has fields, though expressions know it as a type.
             let known = SqlType::from_name(name).filter(|ty| *ty != SqlType::Record);
-            known.is_some() || types::is_foreign(name)
+            known.is_some() || Any::from_name(name).is_some() || types::is_foreign(name)
         }
         _ => false,
     };

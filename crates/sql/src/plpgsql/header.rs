@@ -17,19 +17,12 @@ use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 /// PostgreSQL's invalid_function_definition.
 const INVALID_FUNCTION_DEFINITION: SqlState = SqlState(*b"42P13");
 
-/// Types that stand for others, which are known only when a call is.
+/// Types that stand for ranges, and for anything.
 const POLYMORPHIC: &[&str] = &[
     "any",
-    "anyarray",
-    "anycompatible",
-    "anycompatiblearray",
     "anycompatiblemultirange",
-    "anycompatiblenonarray",
     "anycompatiblerange",
-    "anyelement",
-    "anyenum",
     "anymultirange",
-    "anynonarray",
     "anyrange",
 ];
 

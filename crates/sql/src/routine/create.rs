@@ -6,6 +6,7 @@
 
 use super::Own;
 use super::matching::{check_schema, default};
+use super::polymorphic::{self, is_polymorphic};
 use super::signature::{Parameter, ROW, Resolved, Signature, describe, resolve};
 use super::single_types;
 use crate::catalog::Catalog;
@@ -53,6 +54,7 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
     let text = planner.statement_text();
     let signature = Signature::of(RoutineId(0), statement, text, planner.context)?;
     check_parameters(planner, &signature)?;
+    polymorphic::check(&signature)?;
     tell_types(planner, statement, text)?;
     let mut draft = Draft::new(planner);
     let catalog = planner.catalog();
@@ -80,9 +82,10 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
     })?;
     draft.check_settings(Own::of(statement)?.settings);
     // Whether it can be called is known now, not at the first call; of a trigger's function only that it can be read.
-    if signature.trigger {
+    // Of one of any types, too: what they are a call says.
+    if signature.trigger || (is_polymorphic(&signature) && !signature.of_sql) {
         plpgsql::read(statement, text, &single_types(planner.context))?;
-    } else if !planner.context.user.bodies_unchecked {
+    } else if !planner.context.user.bodies_unchecked && !is_polymorphic(&signature) {
         let next = draft.catalog_to_be()?;
         if let Some(stored) = next.routine(id) {
             stored.program_within(&next, planner.named_path(), &NOTHING_DYNAMIC)?;

@@ -2,9 +2,10 @@
 //!
 //! Relies on: signatures, `ir::function` for the choice among overloads.  Promises: PostgreSQL's rules;
 //! defaults fill in what is left out; names may stand before arguments; a VARIADIC parameter takes all that are left.
-//! Does not: types that stand for others.
+//! `polymorphic` says what types that stand for others are.  Does not: ranges among them.
 
 use super::StoredRoutine;
+use super::polymorphic::{self, Fit, is_polymorphic};
 use super::signature::{Parameter, ROW, Signature};
 use crate::call::plain_call;
 use crate::coerce;
@@ -99,7 +100,9 @@ fn parts<'c>(planner: &Planner, call: &'c FuncCall) -> Option<(Option<&'c str>, 
 /// `42883` if none fits, `42725` if several do, `42809` if it is of the other kind.
 pub(crate) fn matched(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Matched> {
     let found = best_match(binder, call, procedure)?;
-    binder.planner.need_routine(found.signature.id);
+    let stored = binder.planner.catalog().routine(found.signature.id);
+    let id = stored.map_or(found.signature.id, |stored| stored.record.id);
+    binder.planner.need_routine(id);
     Ok(found)
 }
 
@@ -146,12 +149,30 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
     });
     let types: Vec<SqlType> = types.collect();
     let mut candidates = Vec::new();
+    let mut unknown = None;
     for stored in planner.find_routines(schema, name) {
         let signature = stored.signature(planner.catalog())?;
-        if let Some(places) = places(signature, &given, call.func_variadic) {
-            candidates.push((signature, places));
+        let Some(places) = places(signature, &given, call.func_variadic) else {
+            continue;
+        };
+        if !is_polymorphic(signature) {
+            candidates.push((Arc::clone(signature), places, false));
+            continue;
+        }
+        match polymorphic::fit(signature, &given_types(&places, &types)) {
+            Fit::Types(of) => {
+                let form = planner.catalog().variants().of(signature, of)?;
+                candidates.push((Arc::new(form), places, true));
+            }
+            Fit::No => {}
+            Fit::Unknown(message) => unknown = Some(message),
         }
     }
+    prefer_plain(&mut candidates, &types);
+    let mut candidates: Vec<(Arc<Signature>, Vec<Place>)> = candidates
+        .into_iter()
+        .map(|(signature, places, _)| (signature, places))
+        .collect();
     let mut lists: Vec<Vec<SqlType>> = candidates
         .iter()
         .map(|(signature, places)| types_by_argument(signature, places, given.len()))
@@ -159,7 +180,12 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
     prefer_exact(&mut candidates, &mut lists);
     let (signature, places) = match choose_among(&lists, &types) {
         Choice::One(number) => candidates.swap_remove(number),
-        Choice::None => return Err(here(not_found(&written(name, &given), procedure))),
+        Choice::None => {
+            return Err(here(match unknown {
+                Some(message) => SqlError::new(SqlState::DATATYPE_MISMATCH, message),
+                None => not_found(&written(name, &given), procedure),
+            }));
+        }
         Choice::Several => {
             let what = if procedure { "procedure" } else { "function" };
             let message = format!("{what} {} is not unique", written(name, &given));
@@ -220,9 +246,29 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
         arguments.push(expr);
     }
     Ok(Matched {
-        signature: Arc::clone(signature),
+        signature,
         arguments,
     })
+}
+
+/// For each parameter the types of what it is given.
+fn given_types(places: &[Place], types: &[SqlType]) -> Vec<Vec<SqlType>> {
+    let of = |place: &Place| match place {
+        Place::Given(number) => vec![types[*number]],
+        Place::Rest(numbers) => types[numbers.clone()].to_vec(),
+        Place::Default | Place::Nothing => Vec::new(),
+    };
+    places.iter().map(of).collect()
+}
+
+/// A routine that is declared with the very types of the call comes before those whose types are the call's.
+fn prefer_plain(candidates: &mut Vec<(Arc<Signature>, Vec<Place>, bool)>, types: &[SqlType]) {
+    let exact = |(signature, places, is_form): &(Arc<Signature>, Vec<Place>, bool)| {
+        !is_form && types_by_argument(signature, places, types.len()) == types
+    };
+    if candidates.iter().any(exact) {
+        candidates.retain(|(_, _, is_form)| !is_form);
+    }
 }
 
 /// The fields of a row that is given for a parameter; all NULL if NULL is.
@@ -329,10 +375,7 @@ fn types_by_argument(signature: &Signature, places: &[Place], count: usize) -> V
 }
 
 /// Of routines that want the same types, those that take the arguments one by one come before those that make an array of them.
-fn prefer_exact(
-    candidates: &mut Vec<(&Arc<Signature>, Vec<Place>)>,
-    lists: &mut Vec<Vec<SqlType>>,
-) {
+fn prefer_exact(candidates: &mut Vec<(Arc<Signature>, Vec<Place>)>, lists: &mut Vec<Vec<SqlType>>) {
     let gathers = |places: &[Place]| places.iter().any(|p| matches!(p, Place::Rest(_)));
     let exact = |types: &[SqlType]| {
         let mut all = candidates.iter().zip(lists.iter());

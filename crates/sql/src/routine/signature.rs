@@ -8,10 +8,10 @@ use crate::planner::{PlanContext, Planner};
 use crate::plpgsql::{self, DataType, Header, ParameterMode, Returns, Volatility};
 use crate::records::{TypeRecord, ViewColumnRecord};
 use crate::types;
-use pg_query::protobuf::{CreateFunctionStmt, Node};
+use pg_query::protobuf::{CreateFunctionStmt, Node, TypeName};
 use quintet_base::objects::mark;
 use quintet_base::row::RowLayout;
-use quintet_base::types::format_type;
+use quintet_base::types::{Any, format_type};
 use quintet_base::{
     RoutineId, SpaceId, SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod, Value,
 };
@@ -23,8 +23,11 @@ use std::sync::Arc;
 /// See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
+    /// Of the catalogue; of a form that was made for the types of a call, its own.
     pub id: RoutineId,
     pub name: String,
+    /// What it takes as its declaration has it, if that is of any types.
+    pub declared: Option<String>,
     /// CREATE PROCEDURE, not FUNCTION.
     pub procedure: bool,
     pub strict: bool,
@@ -224,6 +227,7 @@ impl Signature {
         Ok(Signature {
             id,
             name,
+            declared: None,
             procedure: header.procedure,
             strict: header.strict && !header.procedure,
             may_write: header.volatility == Volatility::Volatile,
@@ -304,7 +308,10 @@ impl Signature {
         if self.trigger {
             return format!("{}()", self.name);
         }
-        format!("{}({})", self.name, self.input_types())
+        match &self.declared {
+            Some(types) => format!("{}({types})", self.name),
+            None => format!("{}({})", self.name, self.input_types()),
+        }
     }
 
     /// The types of what it is given, with commas between.
@@ -438,6 +445,9 @@ pub(crate) fn resolve(planner: &Planner, ty: &DataType) -> SqlResult<Resolved> {
                 .map(|ty| Resolved::Scalar(ty, TypeMod::NONE))
                 .ok_or_else(|| SqlError::unsupported(format!("type {}[]", known.ty)))
         }
+        DataType::Named { name, .. } if let Some(any) = any_of(name) => {
+            Ok(Resolved::Scalar(SqlType::Any(any), TypeMod::NONE))
+        }
         DataType::Named { name, .. } => match types::resolve_any(planner, name) {
             Err(error) if error.state == SqlState::FEATURE_NOT_SUPPORTED => {
                 match planner
@@ -461,6 +471,15 @@ pub(crate) fn resolve(planner: &Planner, ty: &DataType) -> SqlResult<Resolved> {
             Err(error) => Err(error),
         },
     }
+}
+
+/// The type that stands for that of an argument, if a name is that of one.
+fn any_of(name: &TypeName) -> Option<Any> {
+    match crate::names::strings(&name.names).as_slice() {
+        [name] | ["pg_catalog", name] => Any::from_name(name),
+        _ => None,
+    }
+    .filter(|_| name.array_bounds.is_empty())
 }
 
 fn table(planner: &Planner, names: &[String]) -> SqlResult<TableRef> {

@@ -8,7 +8,7 @@ use super::Lowering;
 use crate::planner::Planner;
 use crate::plpgsql::{self, Block, Declaration, VariableKind};
 use crate::variables::Shape;
-use quintet_base::{SqlError, SqlResult, SqlState, TypeMod, Value};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::routine::{Action, Slot};
 use quintet_ir::statement::OutputColumn;
@@ -31,6 +31,11 @@ impl Lowering<'_, '_, '_> {
                         return Err(SqlError::internal("a block declares what is there already"));
                     };
                     let resolved = self.variable_type(ty)?;
+                    if let Resolved::Scalar(ty @ SqlType::Any(_), _) = &resolved {
+                        let message =
+                            format!("variable \"{}\" has pseudo-type {ty}", variable.name);
+                        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+                    }
                     self.first_value(number.0, resolved)?;
                     self.at.variables.declare(&variable.name, number.0);
                 }
