@@ -34,14 +34,8 @@ fn an_open_that_waits_goes_on() {
     assert!(until_it_waits(&mut other, asked).is_some());
     one.query("commit").unwrap();
     finish(&mut other);
-    assert_eq!(
-        rows(&mut other, "select name from pg_cursors"),
-        ["mine"]
-    );
-    assert_eq!(
-        rows(&mut other, "fetch 2 from mine"),
-        Vec::<String>::new()
-    );
+    assert_eq!(rows(&mut other, "select name from pg_cursors"), ["mine"]);
+    assert_eq!(rows(&mut other, "fetch 2 from mine"), Vec::<String>::new());
     assert_eq!(
         state(&mut other, "fetch prior from mine"),
         SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE
@@ -129,7 +123,9 @@ fn a_cursor_is_its_session_s() {
         state(&mut other, "declare c cursor for select 1"),
         SqlState::DUPLICATE_CURSOR
     );
-    other.query("rollback; begin; select opens('c'); commit").unwrap();
+    other
+        .query("rollback; begin; select opens('c'); commit")
+        .unwrap();
     assert_eq!(state(&mut other, "close c"), SqlState::INVALID_CURSOR_NAME);
     one.query("close c; commit").unwrap();
 }

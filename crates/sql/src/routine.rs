@@ -72,7 +72,7 @@ pub(crate) use guise::{Own, plan_alter};
 pub(crate) use hold::hold;
 pub(crate) use matching::{Matched, check_schema, is_routine, matched, named};
 pub(crate) use polymorphic::{Variants, is_polymorphic};
-pub(crate) use signature::{Parameter, Signature, describe};
+pub(crate) use signature::{Parameter, Signature, any_of, describe};
 
 /// Which names are those of types with a single value, though no type of PostgreSQL's has them: enums and domains.
 fn single_types(context: &PlanContext) -> impl Fn(&[&str]) -> bool {

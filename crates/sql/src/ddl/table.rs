@@ -14,6 +14,7 @@ use crate::names::{self, inner, required};
 use crate::parse::expression_text;
 use crate::planner::Planner;
 use crate::records::{ColumnRecord, OnCommit, TableMore, TableRecord};
+use crate::routine::any_of;
 use crate::scope::Scope;
 use crate::system::{COLLATIONS, collation_of};
 use crate::types;
@@ -189,9 +190,10 @@ pub(super) fn add_column(
     };
     let (ty, modifier, domain) = match serial {
         Some(ty) => (ty, TypeMod::NONE, None),
+        None if let Some(any) = any_of(type_name) => (SqlType::Any(any), TypeMod::NONE, None),
         None => types::resolve_any(planner, type_name)?,
     };
-    if matches!(ty, SqlType::Unknown | SqlType::Void) {
+    if matches!(ty, SqlType::Unknown | SqlType::Void | SqlType::Any(_)) {
         let message = format!("column \"{name}\" has pseudo-type {ty}");
         return Err(planner.error(SqlState::INVALID_TABLE_DEFINITION, message, column.location));
     }

@@ -5,6 +5,7 @@
 //! without CREATE is a body of a procedure without parameters.
 
 mod nesting;
+mod portals;
 mod robustness;
 
 use super::*;

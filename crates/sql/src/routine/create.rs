@@ -84,7 +84,9 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
     // Whether it can be called is known now, not at the first call; of a trigger's function only that it can be read.
     // Of one of any types, too: what they are a call says.
     if signature.trigger || (is_polymorphic(&signature) && !signature.of_sql) {
-        plpgsql::read(statement, text, &single_types(planner.context))?;
+        let tree = plpgsql::read(statement, text, &single_types(planner.context))?;
+        let mut variables = tree.body.variables.iter();
+        variables.try_for_each(polymorphic::check_variable)?;
     } else if !planner.context.user.bodies_unchecked && !is_polymorphic(&signature) {
         let next = draft.catalog_to_be()?;
         if let Some(stored) = next.routine(id) {

@@ -4,6 +4,7 @@
 //! circle they call one another; how deep a chain of calls is takes no stack.  Does not: share routines
 //! between programs.
 
+use super::polymorphic::is_polymorphic;
 use super::signature::Signature;
 use super::{Own, lower, query, single_types, statement};
 use crate::planner::PlanContext;
@@ -153,6 +154,10 @@ fn compile(id: RoutineId, context: &PlanContext, linker: &mut Linker) -> SqlResu
         signature.columns = columns.clone();
     }
     let signature = &signature;
+    if is_polymorphic(signature) {
+        let what = "a function of any types without the types of a call";
+        return Err(SqlError::unsupported(what));
+    }
     if signature.trigger {
         let message = "trigger functions can only be called as triggers";
         return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));

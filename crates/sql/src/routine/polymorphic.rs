@@ -8,10 +8,10 @@
 //!   f(anyelement, anyarray) ── f(1, '{2}') ─► element: integer ─► form f(integer, integer[]), number VARIANTS + n
 //! ```
 
-use super::signature::{Parameter, ROW, Signature};
-use super::{StoredRoutine, plpgsql};
+use super::StoredRoutine;
+use super::signature::{Parameter, ROW, Signature, any_of};
 use crate::catalog::Catalog;
-use plpgsql::ParameterMode;
+use crate::plpgsql::{DataType, ParameterMode, Variable, VariableKind};
 use quintet_base::types::{Any, format_type};
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::cast::{CastContext, cast_context, common_type};
@@ -258,6 +258,25 @@ pub(super) fn fit(signature: &Signature, given: &[Vec<SqlType>]) -> Fit {
 /// Whether an argument of this type is one of several that a parameter takes as an array.
 fn lists(parameter: &Parameter, ty: SqlType) -> bool {
     parameter.mode == ParameterMode::Variadic && ty.element().is_none()
+}
+
+/// Refuses a variable that is declared of any types: `name%TYPE` of a parameter is what it may be.
+///
+/// # Errors
+/// `0A000`.
+pub(super) fn check_variable(variable: &Variable) -> SqlResult<()> {
+    if let VariableKind::Declared(DataType::Named { name, .. }) = &variable.kind
+        && let Some(any) = any_of(name)
+    {
+        return Err(pseudo(&variable.name, SqlType::Any(any)));
+    }
+    Ok(())
+}
+
+/// `0A000`.
+pub(super) fn pseudo(name: &str, ty: SqlType) -> SqlError {
+    let message = format!("variable \"{name}\" has pseudo-type {ty}");
+    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
 }
 
 /// What a type of a parameter or result must be made of.

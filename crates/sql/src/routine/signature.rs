@@ -474,7 +474,7 @@ pub(crate) fn resolve(planner: &Planner, ty: &DataType) -> SqlResult<Resolved> {
 }
 
 /// The type that stands for that of an argument, if a name is that of one.
-fn any_of(name: &TypeName) -> Option<Any> {
+pub(crate) fn any_of(name: &TypeName) -> Option<Any> {
     match crate::names::strings(&name.names).as_slice() {
         [name] | ["pg_catalog", name] => Any::from_name(name),
         _ => None,

@@ -3,6 +3,7 @@
 //! Relies on: `lower`.  Promises: a variable's own name is not in sight of its default; a default that fails
 //! does so when the block is entered.  Does not: give a record fields; what is assigned to it does.
 
+use super::super::polymorphic::pseudo;
 use super::super::signature::{Resolved, resolve};
 use super::Lowering;
 use crate::planner::Planner;
@@ -32,9 +33,7 @@ impl Lowering<'_, '_, '_> {
                     };
                     let resolved = self.variable_type(ty)?;
                     if let Resolved::Scalar(ty @ SqlType::Any(_), _) = &resolved {
-                        let message =
-                            format!("variable \"{}\" has pseudo-type {ty}", variable.name);
-                        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+                        return Err(pseudo(&variable.name, *ty));
                     }
                     self.first_value(number.0, resolved)?;
                     self.at.variables.declare(&variable.name, number.0);
