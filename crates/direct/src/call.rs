@@ -676,9 +676,14 @@ impl Call {
             }
         };
         let at = self.activations.last_mut().expect("a routine is running");
-        // EXECUTE says nothing to FOUND.
+        // EXECUTE says nothing to FOUND, but as a part of RETURN QUERY.
         match statement.cursor.as_ref().map(|step| &step.what) {
-            None => at.count = answer.count,
+            None => {
+                at.count = answer.count;
+                if let DynamicRows::Returned(_) = &statement.rows {
+                    note_found(routine, &mut at.slots, answer.count > 0);
+                }
+            }
             Some(CursorAction::Fetch { .. }) => {
                 at.count = answer.count;
                 note_found(routine, &mut at.slots, answer.count > 0);

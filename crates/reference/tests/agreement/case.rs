@@ -8,7 +8,7 @@ use crate::dice::Dice;
 use crate::engine;
 use crate::listener::Listener;
 use crate::plans::access;
-use crate::routines::{arguments, called, lone, routines, share};
+use crate::routines::{arguments, called, lone, routines_with_cursors, share};
 use crate::tables::{Made, SPACES, as_of_now, insert_constants, tables};
 use quintet_base::{Level, SqlError, SqlResult, Value};
 use quintet_direct::Direct;
@@ -43,7 +43,7 @@ impl Case {
                 rows.push((number, insert_constants(&mut dice, &made.before)));
             }
         }
-        let routines = routines(&mut dice, &share(&tables));
+        let routines = routines_with_cursors(&mut dice, &share(&tables));
         let calls = (0..dice.between(1, 3))
             .map(|_| {
                 let calls = [1, 1, 2][dice.below(3)];

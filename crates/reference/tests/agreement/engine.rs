@@ -2,7 +2,7 @@
 
 use quintet_base::{Durability, Level, SqlResult, Value};
 use quintet_dc::{DataComponent, MemoryMedium, MemoryStore};
-use quintet_direct::{Context, Direct, Run, Stop};
+use quintet_direct::{Asked, Context, Direct, Run, Stop};
 use quintet_ir::{Host, Procedure};
 use quintet_rt::{Disk, SimDisk};
 use quintet_tc::{Tc, TcConfig, Txn};
@@ -46,7 +46,9 @@ pub fn run(
             Ok(None) => return Ok((rows, run.affected())),
             Err(Stop::Error(error)) => return Err(error),
             Err(Stop::Blocked(_)) => panic!("there is nobody to wait for"),
-            Err(Stop::Commit | Stop::Ask) => panic!("no routine here says COMMIT"),
+            // A block with handlers was undone; there is nothing but rows and cursors.
+            Err(Stop::Ask) if matches!(run.asked(), Some(Asked::Undone(_))) => {}
+            Err(Stop::Commit | Stop::Ask) => panic!("no routine here says COMMIT, or asks"),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use quintet_base::text_format::FormatContext;
 use quintet_base::{SequenceId, SqlError, SqlResult};
+use quintet_ir::cursors::Cursors;
 use quintet_ir::fold::DetachedHost;
 use quintet_ir::{Host, Spill};
 use std::cell::{Cell, RefCell};
@@ -12,6 +13,7 @@ pub struct Listener {
     detached: DetachedHost,
     sequence: Cell<i64>,
     pub told: RefCell<Vec<(&'static str, SqlError)>>,
+    pub cursors: RefCell<Cursors>,
     /// Rows that a file can take are kept in one.
     pub keeps_in_files: bool,
 }
@@ -76,6 +78,9 @@ impl Host for Listener {
     }
     fn process_id(&self) -> i32 {
         1
+    }
+    fn cursors(&self) -> Option<&RefCell<Cursors>> {
+        Some(&self.cursors)
     }
     fn is_alone(&self) -> bool {
         true

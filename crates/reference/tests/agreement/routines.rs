@@ -10,6 +10,9 @@ use crate::plans::{Plans, frame_types, project};
 use crate::tables::one_row;
 use quintet_base::{RoutineId, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::cast::cast_context;
+use quintet_ir::dynamic::{
+    CursorAction, CursorStep, Direction, Dynamic, DynamicRows, Field, Landmark,
+};
 use quintet_ir::routine::{
     Action, Callee, Condition, Diagnostic, Handler, Into, Output, Raise, RaiseOption, RaiseState,
     Routine, Severity, Slot, Step,
@@ -56,6 +59,17 @@ pub fn program(routines: Vec<Routine>) -> Program {
 
 /// The routines of a program.
 pub fn routines(dice: &mut Dice, tables: &[TableRef]) -> Vec<Routine> {
+    made(dice, tables, false)
+}
+
+/// The same; some of them have steps about cursors of their session.
+#[allow(dead_code)] // where only what a routine touches is asked for
+pub fn routines_with_cursors(dice: &mut Dice, tables: &[TableRef]) -> Vec<Routine> {
+    let cursors = dice.one_in(3);
+    made(dice, tables, cursors)
+}
+
+fn made(dice: &mut Dice, tables: &[TableRef], cursors: bool) -> Vec<Routine> {
     let count = [1, 2, 2, 3][dice.below(4)];
     let mut callables: Vec<Callable> = Vec::new();
     let mut routines = Vec::new();
@@ -66,6 +80,7 @@ pub fn routines(dice: &mut Dice, tables: &[TableRef]) -> Vec<Routine> {
             _ => Output::Row,
         };
         let mut author = Author::new(dice, tables, &callables, output);
+        author.cursors = cursors;
         author.scalar = number > 0 && output == Output::Row && author.dice.one_in(2);
         let scalar = author.scalar;
         let routine = author.routine(number, count);
@@ -93,6 +108,8 @@ struct Author<'a> {
     output: Output,
     /// It gives the first slot alone.
     scalar: bool,
+    /// It has steps about cursors.
+    cursors: bool,
     slots: Vec<Slot>,
     types: Vec<SqlType>,
     arguments: usize,
@@ -150,6 +167,7 @@ impl<'a> Author<'a> {
             callables,
             output,
             scalar: false,
+            cursors: false,
             slots,
             types,
             arguments,
@@ -250,7 +268,9 @@ impl<'a> Author<'a> {
         self.steps = self.steps.saturating_sub(1);
         let line = self.dice.below(50) as u32;
         let nested = self.around.len() + self.handling < 3 && self.steps > 0;
-        let action = match self.dice.below(45) {
+        let kinds = if self.cursors { 51 } else { 45 };
+        let action = match self.dice.below(kinds) {
+            45.. => self.cursor(),
             0..=3 => self.assign(),
             4..=19 => self.run(),
             20 | 21 if nested => self.branches(),
@@ -698,6 +718,93 @@ impl<'a> Author<'a> {
         }
     }
 
+    /// OPEN with its rows, FETCH, MOVE or CLOSE of one of a few cursors.
+    fn cursor(&mut self) -> Action {
+        let name = match self.dice.below(12) {
+            0 => Expr::Const(Value::Null, SqlType::Text),
+            number => Expr::Const(Value::text(format!("c{}", number % 2)), SqlType::Text),
+        };
+        let slots: Vec<(usize, TypeMod)> = {
+            let slots = self.targets().into_iter();
+            slots.map(|slot| (slot, TypeMod::NONE)).collect()
+        };
+        let into = |slots| DynamicRows::Into {
+            slots,
+            strict: false,
+        };
+        let (what, arguments, rows) = match self.dice.below(8) {
+            0..=2 => return self.open(name),
+            3 => (CursorAction::Close, vec![], DynamicRows::Forgotten),
+            kind => {
+                let direction = *self.dice.pick(&[
+                    Direction::Forward,
+                    Direction::Forward,
+                    Direction::Backward,
+                    Direction::Absolute,
+                    Direction::Relative,
+                ]);
+                let count = match self.dice.below(5) {
+                    0 => vec![self.expr(SqlType::Int4, 0)],
+                    1 => vec![],
+                    number => vec![Expr::Const(Value::Int8(number as i64 - 2), SqlType::Int8)],
+                };
+                let moves = kind == 4;
+                let what = CursorAction::Fetch {
+                    direction,
+                    moves,
+                    fields: None,
+                };
+                let rows = if moves {
+                    DynamicRows::Forgotten
+                } else {
+                    into(slots)
+                };
+                (what, count, rows)
+            }
+        };
+        cursor_step(name, what, arguments, rows)
+    }
+
+    fn open(&mut self, name: Expr) -> Action {
+        let Action::ForRow {
+            statement, into, ..
+        } = self.for_row()
+        else {
+            return self.assign();
+        };
+        let field = |(slot, _): &(usize, Expr)| Field {
+            name: format!("f{slot}"),
+            ty: self.types[*slot],
+            modifier: TypeMod::NONE,
+        };
+        let what = CursorAction::Open {
+            fields: into.iter().map(field).collect(),
+            of: None,
+            back: self.dice.one_in(2),
+            pinned: false,
+            source: String::new(),
+        };
+        let row = into.iter().map(|(slot, _)| *slot);
+        let row = row.map(|slot| Expr::Param(slot, self.types[slot]));
+        let row = row.collect();
+        let named = match self.slot_of(SqlType::Text) {
+            Some(slot) => DynamicRows::Into {
+                slots: vec![(slot, TypeMod::NONE)],
+                strict: false,
+            },
+            None => DynamicRows::Forgotten,
+        };
+        let open = cursor_step(name.clone(), what, vec![], named);
+        let keep = cursor_step(name, CursorAction::Keep, row, DynamicRows::Forgotten);
+        let rows = Action::ForRow {
+            statement,
+            into,
+            body: vec![step(keep)],
+        };
+        let body = vec![step(open), step(rows)];
+        self.guarded(step(Action::Block { body }))
+    }
+
     fn for_element(&mut self) -> Action {
         let Some(slot) = self.slot_of(SqlType::Int4) else {
             return self.assign();
@@ -959,6 +1066,23 @@ impl<'a> Author<'a> {
         let types = self.types.clone();
         Action::ReturnQuery(Statement::Query(self.plans().query(&types, false)))
     }
+}
+
+fn cursor_step(name: Expr, what: CursorAction, arguments: Vec<Expr>, rows: DynamicRows) -> Action {
+    Action::Dynamic(Box::new(Dynamic {
+        at: Landmark::default(),
+        text: name,
+        arguments,
+        fixed: false,
+        rows,
+        is_record: false,
+        reads_only: false,
+        turns: None,
+        cursor: Some(CursorStep {
+            variable: "c".to_string(),
+            what,
+        }),
+    }))
 }
 
 /// What functions above it write must not be met below.

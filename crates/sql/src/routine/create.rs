@@ -202,7 +202,8 @@ fn check_replaced(old: &Signature, new: &Signature) -> SqlResult<()> {
         return Err(error.detail(format!("\"{}\" is a {is}.", old.name)));
     }
     let row = |signature: &Signature| -> Vec<_> {
-        let named = signature.of_parameters;
+        // One parameter alone is no row, whose columns have names.
+        let named = signature.of_parameters && signature.columns.len() > 1;
         let columns = signature.columns.iter();
         columns
             .map(|column| (named.then(|| column.name.clone()), column.ty))

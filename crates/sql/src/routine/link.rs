@@ -5,14 +5,14 @@
 //! between programs.
 
 use super::polymorphic::is_polymorphic;
-use super::signature::Signature;
+use super::signature::{Parameter, Signature};
 use super::{Own, lower, query, single_types, statement};
 use crate::planner::PlanContext;
 use crate::plpgsql;
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState};
 use quintet_ir::routine::{Action, Output, Step};
 use quintet_ir::statement::OutputColumn;
-use quintet_ir::{Program, Routine};
+use quintet_ir::{Expr, Program, Routine};
 use std::collections::BTreeMap;
 
 /// A routine that another one calls.
@@ -172,10 +172,46 @@ fn compile(id: RoutineId, context: &PlanContext, linker: &mut Linker) -> SqlResu
             lower::routine(signature, &tree, context, linker)
         }
     };
-    Ok(Routine {
+    let mut made = Routine {
         guise: own.guise(&stored.record, context.catalog),
         ..made?
-    })
+    };
+    strict_by_inputs(signature, &mut made);
+    Ok(made)
+}
+
+/// A strict function looks at what it is given: parameters that only give something are NULL when it begins.
+fn strict_by_inputs(signature: &Signature, made: &mut Routine) {
+    let inputs = |parameter: &(usize, &Parameter)| parameter.1.is_input();
+    if !made.strict || signature.parameters.iter().all(Parameter::is_input) {
+        return;
+    }
+    made.strict = false;
+    let null = match signature.output {
+        Output::Row => {
+            let columns = signature.columns.iter();
+            columns.map(|column| Expr::null(column.ty)).collect()
+        }
+        Output::Rows | Output::Nothing => Vec::new(),
+    };
+    let step = |action| Step {
+        line: 0,
+        needs: None,
+        action,
+    };
+    let given = signature.parameters.iter().enumerate().filter(inputs);
+    let branches = given.map(|(slot, parameter)| {
+        let is_null = Expr::IsNull {
+            input: Box::new(Expr::Param(slot, parameter.ty)),
+            negated: false,
+        };
+        (is_null, vec![step(Action::Return(null.clone()))])
+    });
+    let look = Action::If {
+        branches: branches.collect(),
+        otherwise: Vec::new(),
+    };
+    made.body.insert(0, step(look));
 }
 
 /// Where the names in a body are looked for.

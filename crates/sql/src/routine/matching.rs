@@ -159,7 +159,8 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
             candidates.push((Arc::clone(signature), places, false));
             continue;
         }
-        match polymorphic::fit(signature, &given_types(&places, &types)) {
+        let of = given_types(planner, signature, (&places, &types))?;
+        match polymorphic::fit(signature, &of) {
             Fit::Types(of) => {
                 let form = planner.catalog().variants().of(signature, of)?;
                 candidates.push((Arc::new(form), places, true));
@@ -251,14 +252,24 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
     })
 }
 
-/// For each parameter the types of what it is given.
-fn given_types(places: &[Place], types: &[SqlType]) -> Vec<Vec<SqlType>> {
-    let of = |place: &Place| match place {
-        Place::Given(number) => vec![types[*number]],
-        Place::Rest(numbers) => types[numbers.clone()].to_vec(),
-        Place::Default | Place::Nothing => Vec::new(),
+/// For each parameter the types of what it is given, or of its default.
+fn given_types(
+    planner: &Planner,
+    signature: &Signature,
+    (places, types): (&[Place], &[SqlType]),
+) -> SqlResult<Vec<Vec<SqlType>>> {
+    let of = |(place, parameter): (&Place, &Parameter)| {
+        Ok(match place {
+            Place::Given(number) => vec![types[*number]],
+            Place::Rest(numbers) => types[numbers.clone()].to_vec(),
+            Place::Default => {
+                let default = default(planner, parameter)?;
+                default.iter().map(Expr::ty).collect()
+            }
+            Place::Nothing => Vec::new(),
+        })
     };
-    places.iter().map(of).collect()
+    places.iter().zip(&signature.parameters).map(of).collect()
 }
 
 /// A routine that is declared with the very types of the call comes before those whose types are the call's.
@@ -430,7 +441,11 @@ pub(crate) fn default(planner: &Planner, parameter: &Parameter) -> SqlResult<Opt
     };
     let scope = Scope::empty();
     let expr = Binder::new(planner, &scope, "DEFAULT expressions").bind(node)?;
-    coerce::convert(planner, expr, parameter.ty, CastContext::Assignment).map(Some)
+    match parameter.ty {
+        // It has its own type, which the call is of then.
+        SqlType::Any(_) => Ok(Some(expr)),
+        ty => coerce::convert(planner, expr, ty, CastContext::Assignment).map(Some),
+    }
 }
 
 /// A call of a procedure as a function, or the other way round.

@@ -7,7 +7,7 @@
 use super::embed::{Embedding, Planned};
 use super::link::Linker;
 use super::lower::{parameters, projected};
-use super::signature::Signature;
+use super::signature::{Parameter, Signature};
 use crate::parse;
 use crate::planner::{PlanContext, Planner};
 use crate::plpgsql;
@@ -37,6 +37,11 @@ pub(crate) fn routine(
         .map(|parsed| (parsed.line(), parsed.text().to_string()))
         .collect();
     at.check_arguments(signature);
+    // A body in SQL counts what it is given only.
+    let mut modes = signature.parameters.iter();
+    at.variables
+        .numbered
+        .retain(|_| modes.next().is_none_or(Parameter::is_input));
     body(&mut at, signature, &texts).map_err(|error| {
         let context = format!("SQL function \"{}\" near line {}", signature.name, at.line);
         // A position counts in the text of one statement, which nobody sees.

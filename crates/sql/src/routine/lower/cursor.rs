@@ -28,6 +28,8 @@ const CLOSED: i32 = -1;
 /// A cursor as its declaration has made it.
 pub(super) struct Cursor {
     pub name: String,
+    /// Its query.
+    pub source: String,
     /// Where its name is, if it is a portal; otherwise where its rows are.
     pub keeps: Keeps,
     /// The slots of what it takes.
@@ -41,11 +43,13 @@ pub(super) struct Cursor {
 
 /// What there is of a cursor.
 pub(super) enum Keeps {
-    /// A portal: the slot of its name, and two for the loop that goes through it.
+    /// A portal: the slot of its name, and three for the loop that goes through it.
     Portal {
         name: usize,
         turned: usize,
         found: usize,
+        /// What it was called before.
+        was: usize,
     },
     /// Its rows.
     Rows(Rows),
@@ -91,7 +95,8 @@ impl Lowering<'_, '_, '_> {
                     name: _,
                     turned,
                     found,
-                } => vec![*turned, *found],
+                    was,
+                } => vec![*turned, *found, *was],
                 Keeps::Rows(rows) => {
                     let arrays = rows.columns.iter().map(|kept| kept.array);
                     [rows.place, rows.count].into_iter().chain(arrays).collect()
@@ -133,6 +138,7 @@ impl Lowering<'_, '_, '_> {
         self.at.variables.declare(&name, number.0);
         let cursor = Cursor {
             name,
+            source: declared.query.text.trim().to_string(),
             keeps,
             arguments,
             opens,

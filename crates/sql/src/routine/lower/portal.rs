@@ -26,6 +26,7 @@ struct ToOpen<'o> {
     name: usize,
     scroll: Option<bool>,
     pinned: bool,
+    constant: bool,
     source: &'o str,
 }
 
@@ -52,6 +53,7 @@ impl Lowering<'_, '_, '_> {
             name,
             turned: self.at.variables.hidden(SqlType::Bool),
             found: self.at.variables.hidden(SqlType::Bool),
+            was: self.at.variables.hidden(SqlType::RefCursor),
         })
     }
 
@@ -104,16 +106,20 @@ impl Lowering<'_, '_, '_> {
         arguments: Option<&SqlText>,
         pinned: bool,
     ) -> SqlResult<()> {
-        let Keeps::Portal { name, .. } = &cursor.keeps else {
+        let Keeps::Portal { name, was, .. } = &cursor.keeps else {
             return Err(SqlError::internal("no portal is opened"));
         };
+        if pinned {
+            self.set(*was, Expr::Param(*name, SqlType::RefCursor));
+        }
         let opening = self.before_opening(cursor, arguments)?;
         let to_open = ToOpen {
             variable: &cursor.name,
             name: *name,
             scroll: cursor.scroll,
             pinned,
-            source: "",
+            constant: false,
+            source: &cursor.source,
         };
         let table = cursor.current.as_ref().map(|it| it.table().id);
         self.open_over(&to_open, opening, table)
@@ -142,9 +148,23 @@ impl Lowering<'_, '_, '_> {
             name,
             scroll,
             pinned: false,
+            constant: self.tree.body.variables[number.0].constant,
             source: query.text.trim(),
         };
         self.open_over(&to_open, opening, table.map(|table| table.id))
+    }
+
+    /// A constant takes no name that is made for it.
+    fn refuse_constant(&mut self, to_open: &ToOpen<'_>) {
+        if to_open.constant {
+            let ty = self.slot_type(to_open.name).0;
+            let is_null = Expr::IsNull {
+                input: Box::new(Expr::Param(to_open.name, ty)),
+                negated: false,
+            };
+            let message = format!("variable \"{}\" is declared CONSTANT", to_open.variable);
+            self.fail_when(is_null, SqlState(*b"22005"), &message);
+        }
     }
 
     fn open_step(
@@ -176,6 +196,7 @@ impl Lowering<'_, '_, '_> {
         of: Option<quintet_base::TableId>,
     ) -> SqlResult<()> {
         let columns = &opening.columns;
+        self.refuse_constant(to_open);
         let locks = opening.statement.is_write();
         let back = to_open.scroll.unwrap_or(!locks);
         if to_open.scroll == Some(true) && locks {
@@ -223,8 +244,10 @@ impl Lowering<'_, '_, '_> {
             name,
             scroll,
             pinned: false,
+            constant: self.tree.body.variables[number.0].constant,
             source: sql.text.text.trim(),
         };
+        self.refuse_constant(&to_open);
         let open = self.open_step(&to_open, &[], None, scroll != Some(false))?;
         self.at.add(Action::Dynamic(Box::new(open)));
         let (text, arguments) = self.asked(sql)?;
@@ -326,10 +349,17 @@ impl Lowering<'_, '_, '_> {
         offset: usize,
     ) -> SqlResult<()> {
         let cursor = self.cursors.get(&number);
-        let Some(Keeps::Portal { turned, found, .. }) = cursor.map(|cursor| &cursor.keeps) else {
+        let keeps = cursor.map(|cursor| &cursor.keeps);
+        let Some(Keeps::Portal {
+            name,
+            turned,
+            found,
+            was,
+        }) = keeps
+        else {
             return Err(SqlError::internal("no portal is gone through"));
         };
-        let (turned, kept) = (*turned, *found);
+        let (name, turned, kept, was) = (*name, *turned, *found, *was);
         let truth = |value| Expr::Const(Value::Bool(value), SqlType::Bool);
         let param = |slot| Expr::Param(slot, SqlType::Bool);
         self.set(turned, truth(false));
@@ -359,6 +389,8 @@ impl Lowering<'_, '_, '_> {
         steps.extend::<Vec<Step>>(turns?);
         self.at.add(Action::Loop { body: steps });
         self.closes(number, usize::MAX >> 1)?;
+        // A name that was made for the loop goes with it.
+        self.set(name, Expr::Param(was, SqlType::RefCursor));
         self.set(self.found, param(turned));
         Ok(())
     }
