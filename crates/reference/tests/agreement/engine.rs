@@ -47,8 +47,11 @@ pub fn run(
             Err(Stop::Error(error)) => return Err(error),
             Err(Stop::Blocked(_)) => panic!("there is nobody to wait for"),
             // A block with handlers was undone; there is nothing but rows and cursors.
-            Err(Stop::Ask) if matches!(run.asked(), Some(Asked::Undone(_))) => {}
-            Err(Stop::Commit | Stop::Ask) => panic!("no routine here says COMMIT, or asks"),
+            Err(Stop::Ask) => match run.asked() {
+                Some(Asked::Undone(_)) => {}
+                _ => panic!("no routine here asks for a statement"),
+            },
+            Err(Stop::Commit) => panic!("no routine here says COMMIT"),
         }
     }
 }

@@ -58,6 +58,7 @@ pub fn program(routines: Vec<Routine>) -> Program {
 }
 
 /// The routines of a program.
+#[allow(dead_code)] // where cursors are wanted, too
 pub fn routines(dice: &mut Dice, tables: &[TableRef]) -> Vec<Routine> {
     made(dice, tables, false)
 }
