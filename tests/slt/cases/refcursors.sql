@@ -135,6 +135,15 @@ CREATE FUNCTION rc_give(INOUT c refcursor) LANGUAGE plpgsql AS $$ BEGIN OPEN c F
 CREATE FUNCTION rc_take() RETURNS int LANGUAGE plpgsql AS $$ DECLARE c refcursor; x int; BEGIN c := rc_give('given'); FETCH c INTO x; CLOSE c; RETURN x; END $$;
 SELECT rc_take();
 SELECT rc_take() + 1;
+CREATE FUNCTION rc_locks() RETURNS int LANGUAGE plpgsql AS $$ DECLARE c refcursor; x int; BEGIN OPEN c FOR SELECT id FROM rc ORDER BY id FOR UPDATE; FETCH ABSOLUTE 2 FROM c INTO x; MOVE RELATIVE 1 FROM c; FETCH c INTO x; FETCH PRIOR FROM c INTO x; RETURN x; END $$;
+SELECT rc_locks();
+CREATE FUNCTION rc_locks_back() RETURNS int LANGUAGE plpgsql AS $$ DECLARE c refcursor; BEGIN OPEN c SCROLL FOR SELECT id FROM rc FOR UPDATE; RETURN 1; END $$;
+SELECT rc_locks_back();
+CREATE FUNCTION rc_trigger() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE c refcursor; r record; BEGIN OPEN c FOR SELECT v FROM rc WHERE id < NEW.id ORDER BY id DESC; FETCH c INTO r; CLOSE c; NEW.v := coalesce(r.v, 'none') || '+'; RETURN NEW; END $$;
+CREATE TRIGGER rc_t BEFORE INSERT ON rc FOR EACH ROW EXECUTE FUNCTION rc_trigger();
+INSERT INTO rc (id) VALUES (20), (30), (0) RETURNING *;
+DROP TRIGGER rc_t ON rc;
+DROP FUNCTION rc_locks, rc_locks_back, rc_trigger;
 DROP FUNCTION rc_open, rc_two, rc_out, rc_unnamed, rc_all, rc_noscroll, rc_null, rc_close_null, rc_missing, rc_position, rc_twice, rc_handled, rc_record, rc_row, rc_exec, rc_by_name, rc_bound, rc_own, rc_left, rc_for_named, rc_for_return, rc_current, rc_current_ref, rc_current_none, rc_current_keyless, rc_give, rc_take;
 DROP PROCEDURE rc_inout, rc_commit, rc_commit_open;
 DROP TABLE rc, rc_keyless, rc_column;

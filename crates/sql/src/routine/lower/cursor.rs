@@ -12,6 +12,7 @@
 use super::current::Current;
 use super::{Lowering, for_later};
 use crate::expr::Binder;
+use crate::parse;
 use crate::planner::Planner;
 use crate::plpgsql::{CursorQuery, RowTarget, SqlText, Statement, VariableKind, VariableNumber};
 use crate::scope::Scope;
@@ -68,6 +69,8 @@ pub(super) struct Opening {
     before: Vec<Step>,
     needs: Vec<Need>,
     pub statement: IrStatement,
+    /// It locks the rows that it finds.
+    pub locks: bool,
     /// Of the rows that there are to see; behind them may stand a key.
     pub columns: Vec<OutputColumn>,
     /// Of the key.
@@ -226,6 +229,7 @@ impl Lowering<'_, '_, '_> {
             before,
             needs,
             statement: planned.statement,
+            locks: locks_rows(&query.text)?,
             columns,
             key,
         };
@@ -506,4 +510,14 @@ impl Lowering<'_, '_, '_> {
     pub(super) fn set(&mut self, slot: usize, value: Expr) {
         self.at.add(Action::Assign { slot, value });
     }
+}
+
+/// Whether a query says FOR UPDATE or the like.
+fn locks_rows(text: &str) -> SqlResult<bool> {
+    let parsed = parse::parse(text)?.pop();
+    let node = parsed.and_then(parse::Parsed::into_node);
+    Ok(match node {
+        Some(pg_query::NodeEnum::SelectStmt(select)) => !select.locking_clause.is_empty(),
+        _ => false,
+    })
 }

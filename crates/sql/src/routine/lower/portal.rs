@@ -197,10 +197,10 @@ impl Lowering<'_, '_, '_> {
     ) -> SqlResult<()> {
         let columns = &opening.columns;
         self.refuse_constant(to_open);
-        let locks = opening.statement.is_write();
+        let locks = opening.locks;
         let back = to_open.scroll.unwrap_or(!locks);
         if to_open.scroll == Some(true) && locks {
-            let message = "DECLARE SCROLL CURSOR ... FOR UPDATE is not supported";
+            let message = "DECLARE SCROLL CURSOR ... FOR UPDATE/SHARE is not supported";
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
                 .detail("Scrollable cursors must be READ ONLY."));
         }
