@@ -27,12 +27,15 @@ const VARIANTS_MAX: usize = 4096;
 /// What a form is of: the function, and the types of its parameters.
 type Of = (RoutineId, Vec<SqlType>);
 
+/// A form, once somebody has asked for it; none if its function has gone.
+type Form = OnceLock<Option<Arc<StoredRoutine>>>;
+
 /// The forms of all functions.
 #[derive(Debug, Default)]
 pub(crate) struct Variants {
     numbers: Arc<Mutex<Numbers>>,
     /// Those that have been made against this catalogue.
-    made: OnceLock<Box<[OnceLock<Option<Arc<StoredRoutine>>>]>>,
+    made: OnceLock<Box<[Form]>>,
 }
 
 #[derive(Debug, Default)]
