@@ -525,6 +525,9 @@ impl Call {
                 Operation::Rollback => {
                     let began = self.check_end(context, "roll back")?;
                     context.txn.rollback_to(began);
+                    if let Some(cursors) = context.host.cursors() {
+                        cursors.borrow_mut().end_transaction(false);
+                    }
                     self.top().place += 1;
                     continue;
                 }

@@ -419,7 +419,12 @@ impl Activation<'_> {
         );
         match commits {
             true => *began = now.clone(),
-            false => now.back_to(began.clone()),
+            false => {
+                now.back_to(began.clone());
+                if let Some(cursors) = self.interpreter.cursors() {
+                    cursors.borrow_mut().end_transaction(false);
+                }
+            }
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ language plpgsql as $$
 begin
   return new;
 end $$;
-create function any_type(a anyelement) returns anyelement -- refused: 0A000 anyelement
+create function any_type(a anyrange) returns anyrange -- refused: 0A000 anyrange
 language plpgsql as $$ begin return a; end $$;
 create function another_role() returns int -- refused: 0A000 SET role
 language plpgsql set role = quintet as $$ begin return 1; end $$;

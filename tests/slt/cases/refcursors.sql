@@ -143,6 +143,10 @@ CREATE FUNCTION rc_trigger() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE c re
 CREATE TRIGGER rc_t BEFORE INSERT ON rc FOR EACH ROW EXECUTE FUNCTION rc_trigger();
 INSERT INTO rc (id) VALUES (20), (30), (0) RETURNING *;
 DROP TRIGGER rc_t ON rc;
+CREATE PROCEDURE rc_rollback() LANGUAGE plpgsql AS $$ DECLARE c refcursor := 'cr'; x int; BEGIN UPDATE rc SET v = 'gone' WHERE id = 1; OPEN c FOR SELECT id FROM rc ORDER BY id; FETCH c INTO x; ROLLBACK; UPDATE rc SET v = 'kept' || x WHERE id = 2; OPEN c FOR SELECT v FROM rc WHERE id = 1; COMMIT; BEGIN FETCH c INTO x; EXCEPTION WHEN invalid_cursor_name THEN RAISE NOTICE '%', sqlerrm; END; END $$;
+CALL rc_rollback();
+SELECT id, v FROM rc WHERE id < 3 ORDER BY id;
+DROP PROCEDURE rc_rollback;
 DROP FUNCTION rc_locks, rc_locks_back, rc_trigger;
 DROP FUNCTION rc_open, rc_two, rc_out, rc_unnamed, rc_all, rc_noscroll, rc_null, rc_close_null, rc_missing, rc_position, rc_twice, rc_handled, rc_record, rc_row, rc_exec, rc_by_name, rc_bound, rc_own, rc_left, rc_for_named, rc_for_return, rc_current, rc_current_ref, rc_current_none, rc_current_keyless, rc_give, rc_take;
 DROP PROCEDURE rc_inout, rc_commit, rc_commit_open;

@@ -64,7 +64,8 @@ pub(crate) fn body(
     let portals = portals::portals(tokens, &walk.variables, &block);
     Ok(Body {
         conflict,
-        is_dynamic: walk.is_dynamic || !portals.is_empty(),
+        is_dynamic: walk.is_dynamic || walk.plans_late || !portals.is_empty(),
+        plans_late: walk.plans_late,
         portals,
         variables: walk.variables,
         block,
@@ -740,7 +741,7 @@ impl Walk<'_> {
             let is_planned_early = self.tokens.is_any(self.at, PLANNED_EARLY);
             let statement = self.text(text)?;
             if !is_planned_early {
-                self.is_dynamic = true;
+                self.plans_late = true;
                 let sql = DynamicSql {
                     text: statement,
                     fixed: true,
@@ -783,7 +784,7 @@ impl Walk<'_> {
     /// From EXECUTE to the end of its USING.
     fn dynamic(&mut self, node: Json, query: &str) -> Result<DynamicSql, Failure> {
         self.take("execute")?;
-        self.is_dynamic = true;
+        self.plans_late = true;
         let mut sql = DynamicSql {
             text: self.text(node.expression(query))?,
             fixed: false,

@@ -141,6 +141,8 @@ pub(crate) struct Body {
     pub conflict: Conflict,
     /// Some of its statements are planned when they are reached, or are about portals of the session.
     pub is_dynamic: bool,
+    /// Some are planned when they are reached.
+    pub plans_late: bool,
     /// Cursors with queries that are such portals.
     pub portals: BTreeSet<VariableNumber>,
 }

@@ -27,8 +27,10 @@ pub(crate) struct Walk<'a> {
     pub at: usize,
     pub variables: Vec<Variable>,
     pub scope: Scope,
-    /// Some statements are planned when they are reached.
+    /// Some statements are planned when they are reached, or are about portals.
     pub is_dynamic: bool,
+    /// Some are planned when they are reached.
+    pub plans_late: bool,
     /// DECLARE sections that have not been met.
     sections: BTreeMap<usize, Section>,
     /// The variables of the answer, and which of ours they are.
@@ -53,6 +55,7 @@ impl<'a> Walk<'a> {
             variables: Vec::new(),
             scope: Scope::of(header),
             is_dynamic: false,
+            plans_late: false,
             sections: sections.by_token,
             numbers: vec![None; datums.len()],
             datums,

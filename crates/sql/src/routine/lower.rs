@@ -405,7 +405,7 @@ impl Lowering<'_, '_, '_> {
                 self.for_cursor(label.as_deref(), *variable, cursor, body, *offset)
             }
             StatementKind::Commit => self.ends_transaction(Action::Commit),
-            StatementKind::Rollback if self.tree.body.is_dynamic => Err(SqlError::unsupported(
+            StatementKind::Rollback if self.tree.body.plans_late => Err(SqlError::unsupported(
                 "ROLLBACK in a routine some of whose statements are planned when it comes to them",
             )),
             StatementKind::Rollback => self.ends_transaction(Action::Rollback),
