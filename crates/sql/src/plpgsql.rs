@@ -28,12 +28,13 @@
 //! | `inline` | bodies that are SQL themselves |
 //! | `json` | the parser's answer |
 //! | `walk` | the cursor that goes through answer and words together |
-//! | `read` | statements |
+//! | `read`, `cursors` | statements |
 //! | `raise` | RAISE, GET DIAGNOSTICS and conditions in handlers |
 //! | `portals` | which cursors are the routine's own affair |
 //! | `scope` | which variable a name is, at any place |
 
 mod check;
+mod cursors;
 mod declare;
 mod header;
 mod inline;

@@ -25,7 +25,7 @@
 //! | `fire`, `fire/rows`, `fire/upsert` | changes of tables that have triggers |
 //! | `link` | a routine with those it calls, as one program |
 //! | `embed` | texts of SQL inside a routine to expressions and statements |
-//! | `lower` | bodies in PL/pgSQL to steps; `lower/declare` variables, `lower/assign` targets, `lower/raise` messages |
+//! | `lower` | bodies in PL/pgSQL to steps; `lower/declare` variables, `lower/assign` targets, `lower/raise` messages, `lower/cursor`, `lower/portal` and `lower/current` cursors |
 //! | `query` | bodies in SQL to steps |
 
 mod block;

@@ -10,13 +10,11 @@ use super::portals;
 use super::raise;
 use super::tokens::Tokens;
 use super::tree::{
-    Block, Body, Branch, CursorQuery, DataType, Declaration, DynamicSql, Exception, FetchCount,
-    Handler, Header, IntoClause, OpenHow, SqlText, Statement, StatementKind, Target, Variable,
-    VariableKind, VariableNumber,
+    Block, Body, Branch, CursorQuery, Declaration, DynamicSql, Exception, Handler, Header,
+    IntoClause, Statement, StatementKind, Target, Variable, VariableKind, VariableNumber,
 };
 use super::walk::Walk;
 use quintet_base::{SqlError, SqlState};
-use quintet_ir::dynamic::Direction;
 use serde_json::Value;
 
 /// What statements begin with that are planned with their routine.
@@ -72,7 +70,7 @@ pub(crate) fn body(
     })
 }
 
-fn variable(name: &str, line: u32, kind: VariableKind) -> Variable {
+pub(super) fn variable(name: &str, line: u32, kind: VariableKind) -> Variable {
     Variable {
         name: name.to_string(),
         line,
@@ -282,14 +280,7 @@ impl Walk<'_> {
             "stmt_forc" => self.for_cursor(node, label)?,
             "stmt_open" => self.open(node)?,
             "stmt_fetch" => self.fetch(node)?,
-            "stmt_close" => {
-                let offset = self.offset();
-                self.take("close")?;
-                self.skip_to(&[";"])?;
-                let cursor = self.target(node.number("curvar"))?.variable;
-                self.is_dynamic |= !self.has_query(cursor);
-                StatementKind::Close { cursor, offset }
-            }
+            "stmt_close" => self.close(node)?,
             "stmt_foreach_a" => self.for_each(node, label)?,
             "stmt_exit" => self.exit(node)?,
             "stmt_return" | "stmt_return_next" | "stmt_return_query" => self.returns(node)?,
@@ -476,7 +467,7 @@ impl Walk<'_> {
     }
 
     /// What a loop repeats, from behind its LOOP to its end label.
-    fn repeated(
+    pub(super) fn repeated(
         &mut self,
         label: Option<&str>,
         counter: Option<(&str, VariableNumber)>,
@@ -545,124 +536,6 @@ impl Walk<'_> {
             target,
             query,
             body,
-        })
-    }
-
-    fn for_cursor(&mut self, node: Json, label: Option<String>) -> Result<StatementKind, Failure> {
-        self.take("for")?;
-        let (token, names) = (self.at, dotted(self.tokens, self.at).0);
-        let [name] = names.as_slice() else {
-            let what = "a qualified name of a loop variable";
-            return Err(Failure::unsupported(what, self.offset()));
-        };
-        self.skip_to(&["in"])?;
-        let offset = self.offset();
-        let arguments = self.cursor_arguments(node);
-        self.skip_to(&["loop"])?;
-        self.take("loop")?;
-        let cursor = self.target(node.number("curvar"))?.variable;
-        let kind = VariableKind::Declared(DataType::Record);
-        let mut record = variable(name, self.tokens.line(token), kind);
-        record.fields = true;
-        let number = self.claim(record)?;
-        let body = self.repeated(label.as_deref(), Some((name, number)), node)?;
-        Ok(StatementKind::ForCursor {
-            label,
-            variable: number,
-            cursor,
-            arguments,
-            offset,
-            body,
-        })
-    }
-
-    /// What a cursor is opened with: the parser has put it into the order of its parameters.
-    fn cursor_arguments(&self, node: Json) -> Option<SqlText> {
-        node.expression("argquery").map(|text| SqlText {
-            text: text.to_string(),
-            offset: self.offset(),
-            line: self.tokens.line(self.at),
-        })
-    }
-
-    /// Whether a cursor was declared with its query.
-    fn has_query(&self, cursor: VariableNumber) -> bool {
-        matches!(self.variables[cursor.0].kind, VariableKind::Cursor(_))
-    }
-
-    fn open(&mut self, node: Json) -> Result<StatementKind, Failure> {
-        let offset = self.offset();
-        self.take("open")?;
-        let cursor = self.target(node.number("curvar"))?.variable;
-        if self.has_query(cursor) {
-            let arguments = self.cursor_arguments(node);
-            self.skip_to(&[";"])?;
-            return Ok(StatementKind::Open {
-                cursor,
-                how: OpenHow::Bound(arguments),
-                offset,
-            });
-        }
-        self.is_dynamic = true;
-        let begin = self.at;
-        self.skip_to(&["for"])?;
-        let words = begin..self.at;
-        let scrolls = words.clone().any(|at| self.tokens.is(at, "scroll"));
-        let not = words
-            .clone()
-            .any(|at| self.tokens.is(at, "no") && self.tokens.is(at + 1, "scroll"));
-        let scroll = scrolls.then_some(!not);
-        self.take("for")?;
-        let how = match node.node("dynquery") {
-            Some(_) => {
-                let sql = self.dynamic(node, "dynquery")?;
-                OpenHow::Execute { sql, scroll }
-            }
-            None => {
-                let query = self.text(node.expression("query"))?;
-                OpenHow::Query { query, scroll }
-            }
-        };
-        Ok(StatementKind::Open {
-            cursor,
-            how,
-            offset,
-        })
-    }
-
-    /// FETCH and MOVE.
-    fn fetch(&mut self, node: Json) -> Result<StatementKind, Failure> {
-        let offset = self.offset();
-        let moves = node.flag("is_move");
-        self.take(if moves { "move" } else { "fetch" })?;
-        let cursor = self.target(node.number("curvar"))?.variable;
-        self.is_dynamic |= !self.has_query(cursor);
-        let direction = match node.number("direction") {
-            0 => Direction::Forward,
-            1 => Direction::Backward,
-            2 => Direction::Absolute,
-            _ => Direction::Relative,
-        };
-        let count = match (node.expression("expr"), node.signed("how_many")) {
-            (Some(text), _) => FetchCount::Value(SqlText {
-                text: text.to_string(),
-                offset,
-                line: self.tokens.line(self.at),
-            }),
-            (None, i64::MAX) => FetchCount::All,
-            (None, number) => FetchCount::Number(number),
-        };
-        let target = match moves {
-            true => None,
-            false => Some(self.row_target(node.node("target"))?),
-        };
-        self.skip_to(&[";"])?;
-        Ok(StatementKind::Fetch {
-            cursor,
-            direction,
-            count,
-            target,
-            offset,
         })
     }
 
@@ -782,7 +655,7 @@ impl Walk<'_> {
     }
 
     /// From EXECUTE to the end of its USING.
-    fn dynamic(&mut self, node: Json, query: &str) -> Result<DynamicSql, Failure> {
+    pub(super) fn dynamic(&mut self, node: Json, query: &str) -> Result<DynamicSql, Failure> {
         self.take("execute")?;
         self.plans_late = true;
         let mut sql = DynamicSql {
