@@ -143,6 +143,17 @@ CREATE FUNCTION rc_trigger() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE c re
 CREATE TRIGGER rc_t BEFORE INSERT ON rc FOR EACH ROW EXECUTE FUNCTION rc_trigger();
 INSERT INTO rc (id) VALUES (20), (30), (0) RETURNING *;
 DROP TRIGGER rc_t ON rc;
+CREATE FUNCTION rc_after_loop() RETURNS int LANGUAGE plpgsql AS $$ DECLARE c CURSOR FOR SELECT id FROM rc; BEGIN FOR r IN c LOOP NULL; END LOOP; DELETE FROM rc WHERE CURRENT OF c; RETURN 1; END $$;
+SELECT rc_after_loop();
+CREATE FUNCTION rc_reopened() RETURNS int LANGUAGE plpgsql AS $$ DECLARE c CURSOR FOR SELECT id FROM rc; x int; BEGIN OPEN c; FETCH c INTO x; CLOSE c; OPEN c; DELETE FROM rc WHERE CURRENT OF c; CLOSE c; RETURN 1; END $$;
+SELECT rc_reopened();
+CREATE FUNCTION rc_past_end() RETURNS int LANGUAGE plpgsql AS $$ DECLARE c CURSOR FOR SELECT id FROM rc WHERE id = 1; x int; BEGIN OPEN c; FETCH c INTO x; FETCH c INTO x; DELETE FROM rc WHERE CURRENT OF c; CLOSE c; RETURN 1; END $$;
+SELECT rc_past_end();
+CREATE FUNCTION rc_never() RETURNS int LANGUAGE plpgsql AS $$ DECLARE c CURSOR FOR SELECT id FROM rc WHERE id = 1; BEGIN DELETE FROM rc WHERE CURRENT OF c; RETURN 1; END $$;
+SELECT rc_never();
+CREATE FUNCTION rc_no_table() RETURNS int LANGUAGE plpgsql AS $$ DECLARE c CURSOR FOR SELECT count(*) FROM rc; BEGIN FOR r IN c LOOP DELETE FROM rc WHERE CURRENT OF c; END LOOP; RETURN 1; END $$;
+SELECT rc_no_table();
+DROP FUNCTION rc_after_loop, rc_reopened, rc_past_end, rc_never, rc_no_table;
 CREATE PROCEDURE rc_rollback() LANGUAGE plpgsql AS $$ DECLARE c refcursor := 'cr'; x int; BEGIN UPDATE rc SET v = 'gone' WHERE id = 1; OPEN c FOR SELECT id FROM rc ORDER BY id; FETCH c INTO x; ROLLBACK; UPDATE rc SET v = 'kept' || x WHERE id = 2; OPEN c FOR SELECT v FROM rc WHERE id = 1; COMMIT; BEGIN FETCH c INTO x; EXCEPTION WHEN invalid_cursor_name THEN RAISE NOTICE '%', sqlerrm; END; END $$;
 CALL rc_rollback();
 SELECT id, v FROM rc WHERE id < 3 ORDER BY id;

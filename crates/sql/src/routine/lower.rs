@@ -46,6 +46,8 @@ struct Lowering<'c, 'l, 't> {
     opened: BTreeMap<VariableNumber, Vec<OutputColumn>>,
     /// The portals that loops around it go through.
     through: Vec<VariableNumber>,
+    /// The cursors of the routine's own that loops around it go through.
+    looped: Vec<VariableNumber>,
     /// The types of the rows that the loops around it go through.
     rows_around: Vec<Vec<SqlType>>,
     /// The slot of FOUND.
@@ -97,6 +99,7 @@ pub(crate) fn routine(
         cursors: BTreeMap::new(),
         opened: BTreeMap::new(),
         through: Vec::new(),
+        looped: Vec::new(),
         rows_around: Vec::new(),
         found,
         assigned: vec![false; tree.body.variables.len()],

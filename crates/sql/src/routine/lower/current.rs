@@ -32,6 +32,11 @@ pub(super) struct Current {
 }
 
 impl Current {
+    /// One slot for each column, with its type.
+    pub fn key(&self) -> &[(usize, SqlType)] {
+        &self.key
+    }
+
     pub fn slots(&self) -> impl Iterator<Item = usize> {
         self.key.iter().map(|(slot, _)| *slot)
     }
@@ -148,25 +153,19 @@ impl Lowering<'_, '_, '_> {
     /// The slots of the key of the row that a cursor stands on, filled.
     fn current_key(&mut self, name: &str, table: &TableRef) -> SqlResult<Vec<usize>> {
         let number = self.at.variables.number(name).map(VariableNumber);
-        if let Some(cursor) = number.and_then(|number| self.cursors.get(&number))
+        if let Some(number) = number
+            && let Some(cursor) = self.cursors.get(&number)
             && matches!(cursor.keeps, Keeps::Rows(_))
         {
             let known = cursor.current.as_ref();
-            let Some(current) = known.filter(|current| current.table.id == table.id) else {
+            if !known.is_some_and(|current| current.table.id == table.id) {
                 let message = format!(
                     "cursor \"{name}\" is not a simply updatable scan of table \"{}\"",
                     table.name
                 );
                 return Err(SqlError::new(SqlState::INVALID_CURSOR_STATE, message));
-            };
-            let slots: Vec<usize> = current.slots().collect();
-            let is_null = Expr::IsNull {
-                input: Box::new(Expr::Param(slots[0], current.key[0].1)),
-                negated: false,
-            };
-            let message = format!("cursor \"{name}\" is not positioned on a row");
-            self.fail_when(is_null, SqlState::INVALID_CURSOR_STATE, &message);
-            return Ok(slots);
+            }
+            return self.check_current(number);
         }
         let numbers = table.key_columns().into_iter();
         let slots = numbers.map(|number| self.at.variables.hidden(table.frame_type(number)));

@@ -288,6 +288,10 @@ impl Lowering<'_, '_, '_> {
             let ty = self.at.variables.slots[kept.array].ty;
             self.set(kept.array, Expr::Const(Value::Null, ty));
         }
+        // It stands on no row until one is fetched.
+        for (slot, ty) in cursor.current.iter().flat_map(Current::key) {
+            self.set(*slot, Expr::Const(Value::Null, *ty));
+        }
         self.set(rows.count, int(0));
         let found = self.found_kept();
         let (_, body) = self.at.apart(|at| {
@@ -434,11 +438,13 @@ impl Lowering<'_, '_, '_> {
         let current = self.cursors.get(&number);
         let current = current.and_then(|cursor| cursor.current.as_ref());
         into.extend(current.iter().flat_map(|it| it.targets(columns.len())));
-        let body = self.turns_over(label, columns, body)?;
+        self.looped.push(number);
+        let body = self.turns_over(label, columns, body);
+        self.looped.pop();
         self.at.add(Action::ForRow {
             statement: opening.statement,
             into,
-            body,
+            body: body?,
         });
         Ok(())
     }
@@ -452,6 +458,30 @@ impl Lowering<'_, '_, '_> {
     pub(super) fn is_own(&self, number: VariableNumber) -> bool {
         let cursor = self.cursors.get(&number);
         cursor.is_some_and(|cursor| matches!(cursor.keeps, Keeps::Rows(_)))
+    }
+
+    /// A cursor of the routine's own stands on a row, or the step fails.
+    pub(super) fn check_current(&mut self, number: VariableNumber) -> SqlResult<Vec<usize>> {
+        let cursor = self.take_cursor(number)?;
+        let slots: Vec<usize> = cursor.current.iter().flat_map(Current::slots).collect();
+        let checked = match &cursor.keeps {
+            // In the loop there is always a row.
+            Keeps::Rows(_) if self.looped.contains(&number) => Ok(()),
+            Keeps::Rows(rows) => self.check_open(&cursor, rows),
+            Keeps::Portal { .. } => Err(SqlError::internal("a portal has no rows here")),
+        };
+        if let Some((slot, ty)) = cursor.current.iter().flat_map(Current::key).next()
+            && !self.looped.contains(&number)
+        {
+            let is_null = Expr::IsNull {
+                input: Box::new(Expr::Param(*slot, *ty)),
+                negated: false,
+            };
+            let message = format!("cursor \"{}\" is not positioned on a row", cursor.name);
+            self.fail_when(is_null, SqlState::INVALID_CURSOR_STATE, &message);
+        }
+        self.cursors.insert(number, cursor);
+        checked.map(|()| slots)
     }
 
     fn check_open(&mut self, cursor: &Cursor, rows: &Rows) -> SqlResult<()> {
