@@ -175,7 +175,11 @@ pub(crate) fn error(
         Err(error) => return env.halt(error, &table.name),
     };
     match existing {
-        Ok(existing) => excluded(table, &index.name, &text(row, env), &existing).into(),
+        Ok(existing) => {
+            let own = text(row, env);
+            let keys = own.as_deref().zip(existing.as_deref());
+            excluded(table, &index.name, keys).into()
+        }
         Err(error) => error.into(),
     }
 }
@@ -219,7 +223,11 @@ impl Apart {
             key: entry.key.clone(),
             types: before.iter().map(|c| table.columns[*c].ty).collect(),
             written: excludes.written.iter().filter_map(place).collect(),
-            error: Box::new(excluded(table, &index.name, &own, names(&own))),
+            error: Box::new(excluded(
+                table,
+                &index.name,
+                own.as_deref().map(|own| (own, names(own))),
+            )),
         })
     }
 
@@ -295,8 +303,9 @@ pub(crate) fn check_all(table: &TableDef, number: usize, env: &mut Env<'_>) -> R
         {
             let text = |row: &[Value]| key_text(table, &excludes.written, row, env.host);
             let message = format!("could not create exclusion constraint \"{}\"", index.name);
-            let detail = format!("Key {} conflicts with key {}.", text(&other), text(&row));
-            let error = SqlError::new(SqlState::EXCLUSION_VIOLATION, message).detail(detail);
+            let keys = text(&other).zip(text(&row));
+            let detail = keys.map(|(other, row)| format!("Key {other} conflicts with key {row}."));
+            let error = SqlError::new(SqlState::EXCLUSION_VIOLATION, message).detailed(detail);
             return Err(error.about(about(table, None, Some(&index.name))).into());
         }
         before = Some(Rival { key, row_key });

@@ -198,12 +198,14 @@ pub(crate) fn duplicate_key(
 }
 
 /// `23P01`: two rows may not be beside each other. `existing`: the other one's key as text.
-pub(crate) fn excluded(table: &TableDef, constraint: &str, row: &str, existing: &str) -> SqlError {
+pub(crate) fn excluded(table: &TableDef, constraint: &str, keys: Option<(&str, &str)>) -> SqlError {
+    let detail =
+        keys.map(|(row, existing)| format!("Key {row} conflicts with existing key {existing}."));
     SqlError::new(
         SqlState::EXCLUSION_VIOLATION,
         format!("conflicting key value violates exclusion constraint \"{constraint}\""),
     )
-    .detail(format!("Key {row} conflicts with existing key {existing}."))
+    .detailed(detail)
     .about(about(table, None, Some(constraint)))
 }
 
