@@ -77,3 +77,4 @@ create view upwards as with recursive t(n) as (select 1 union all select n + 1 f
 with recursive t(n) as (select 7 union all select n + 1 from t where n < 8) select t.n, u.n from t, upwards u order by 1, 2
 with recursive t(n) as (select 1 union all select u.n + 1 from t, upwards u where u.n = t.n and u.n < 3) select n from t
 drop view twice, upwards
+drop sequence sq
