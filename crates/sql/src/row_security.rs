@@ -354,18 +354,17 @@ impl Planner<'_> {
         let bound = bound.map_err(SqlError::nowhere)?;
         self.number_behind(&inside);
         self.calls.take_over(&inside.calls);
-        let needs = inside.take_needs();
+        let role = self.acts_as.get();
+        let of = |need: Need| Need {
+            role: need.role.or(role),
+            ..need
+        };
+        let needs: Vec<Need> = inside.take_needs().into_iter().map(of).collect();
         self.reads_as(&inside);
         let mut conditions = Vec::new();
         match subject.asked {
             true if needs.is_empty() => {}
             true => {
-                let role = self.acts_as.get();
-                let of = |need: Need| Need {
-                    role: need.role.or(role),
-                    ..need
-                };
-                let needs: Vec<Need> = needs.into_iter().map(of).collect();
                 let numbers = oids(Need::numbers(&needs));
                 conditions.push(call(IS_ALLOWED, vec![numbers]));
             }
