@@ -11,11 +11,12 @@
 //! ```
 
 use super::{Behind, Event, Firing, Seen, boolean, locked};
-use crate::rewrite::transform;
+use crate::rewrite::{one_row, transform};
 use crate::routine::embed::Embedding;
+use crate::routine::hold::hold_if_calls;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::plan::Plan;
-use quintet_ir::routine::Action;
+use quintet_ir::routine::{Action, Into};
 use quintet_ir::statement::{Arbiter, Insert};
 use quintet_ir::{Expr, Statement};
 
@@ -51,6 +52,11 @@ impl Clash<'_> {
             let what = "a subquery in ON CONFLICT DO UPDATE of a table with triggers";
             return Err(SqlError::unsupported(what));
         }
+        self.moved(expr)
+    }
+
+    /// The same, which may ask a query.
+    fn moved(&self, expr: &Expr) -> SqlResult<Expr> {
         let table = &self.firing.table;
         let mut missing = false;
         let moved = transform(expr, &mut |part| match part {
@@ -194,7 +200,21 @@ impl Embedding<'_, '_> {
             });
         }
         for check in &behind.checks.in_the_way {
-            let holds = clash.over_slots(&check.condition)?;
+            // By a query of its own: the policy may ask one, and call functions.
+            let holds = self.variables.hidden(SqlType::Bool);
+            let query = Plan::Project {
+                input: Box::new(one_row()),
+                exprs: vec![clash.moved(&check.condition)?],
+            };
+            self.add(Action::Run {
+                statement: hold_if_calls(Statement::Query(query)),
+                into: Into {
+                    targets: vec![(holds, Expr::Column(0, SqlType::Bool))],
+                    strict: false,
+                    silent: true,
+                },
+            });
+            let holds = Expr::Param(holds, SqlType::Bool);
             let message = check.message.clone();
             let error = SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message);
             let refused = self.step(Action::Fail(Box::new(error)));
