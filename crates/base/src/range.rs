@@ -245,8 +245,9 @@ impl Range {
                 false => self.clone(),
             };
         };
-        let lower = if a.order(c).is_le() { a } else { c };
-        let upper = if b.order(d).is_ge() { b } else { d };
+        // Which of equal bounds it is shows in the digits of a number.
+        let lower = if a.order(c).is_lt() { a } else { c };
+        let upper = if b.order(d).is_gt() { b } else { d };
         self.between(lower.bound(), upper.bound())
     }
 

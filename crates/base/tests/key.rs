@@ -6,7 +6,8 @@ mod values;
 
 use proptest::prelude::*;
 use quintet_base::key::{decode, encode, encode_all, successor};
-use quintet_base::{Numeric, SqlState, SqlType, Value};
+use quintet_base::text_format::{self, FormatContext};
+use quintet_base::{Numeric, RangeKind, SqlState, SqlType, Value};
 use std::cmp::Ordering;
 
 fn encoded(value: &Value) -> Vec<u8> {
@@ -17,6 +18,9 @@ fn encoded(value: &Value) -> Vec<u8> {
 #[test]
 fn encoding_is_what_it_always_was() {
     let numeric = |text: &str| Value::numeric(Numeric::parse(text).unwrap());
+    let read = |ty, text| text_format::read(ty, text, &FormatContext::default()).unwrap();
+    let range = |text| read(SqlType::Range(RangeKind::Int4), text);
+    let ranges = |text| read(SqlType::Multirange(RangeKind::Int4), text);
     for (value, bytes) in [
         (Value::Null, &[2][..]),
         (Value::Bool(true), &[1, 1]),
@@ -42,6 +46,14 @@ fn encoding_is_what_it_always_was() {
         (numeric("100"), &[1, 0x40, 0x80, 0, 3, 11, 0]),
         (numeric("0.001"), &[1, 0x40, 0x7F, 0xFF, 0xFE, 11, 0]),
         (numeric("NaN"), &[1, 0x60]),
+        (range("empty"), &[1, 0]),
+        (
+            range("[1,2)"),
+            &[1, 1, 1, 0x80, 0, 0, 1, 1, 1, 0x80, 0, 0, 2, 1],
+        ),
+        (range("(,)"), &[1, 1, 0, 0xFF]),
+        (ranges("{}"), &[1, 0]),
+        (ranges("{(,)}"), &[1, 1, 0, 0xFF, 0]),
     ] {
         assert_eq!(encoded(&value), bytes, "{value:?}");
     }

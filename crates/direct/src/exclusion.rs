@@ -73,16 +73,16 @@ impl Group {
     }
 
     /// An entry of another row that a row with this entry may not be beside, if there is one, whether the row's own is there or not.
-    fn rival(&self, own: &[u8], env: &mut Env<'_>) -> Result<Option<Rival>, Halt> {
+    fn rival(&self, own: &[u8], table: &str, env: &mut Env<'_>) -> Result<Option<Rival>, Halt> {
         let caught_up = env.txn.catch_up_in(self.space);
-        caught_up.map_err(|error| env.halt(error, "an index"))?;
+        caught_up.map_err(|error| env.halt(error, table))?;
         let kept = env.txn.look_aside();
-        let found = self.look(own, env);
+        let found = self.look(own, table, env);
         env.txn.look_back(kept);
         found
     }
 
-    fn look(&self, own: &[u8], env: &mut Env<'_>) -> Result<Option<Rival>, Halt> {
+    fn look(&self, own: &[u8], table: &str, env: &mut Env<'_>) -> Result<Option<Rival>, Halt> {
         let values = self.values(own)?;
         let at = Bytes::copy_from_slice(own);
         let whole = KeyRange::prefix(own[..self.begins].to_vec());
@@ -96,11 +96,11 @@ impl Group {
         };
         for (range, direction) in [(behind, Direction::Forward), (before, Direction::Backward)] {
             let scan = env.txn.scan(self.space, &range, direction);
-            let mut scan: Scan = scan.map_err(|error| env.halt(error, "an index"))?;
+            let mut scan: Scan = scan.map_err(|error| env.halt(error, table))?;
             loop {
                 env.tick()?;
                 let next = scan.next(env.txn);
-                let next = next.map_err(|error| env.halt(error, "an index"))?;
+                let next = next.map_err(|error| env.halt(error, table))?;
                 let Some((key, row_key)) = next else {
                     break;
                 };
@@ -147,7 +147,7 @@ pub(crate) fn in_the_way(
         begins,
         types: overlapping_types(table, index, excludes),
     };
-    let rival = group.rival(&entry.key, env)?;
+    let rival = group.rival(&entry.key, &table.name, env)?;
     Ok(rival.map(|rival| Taken {
         by: Arbiter::Index(number),
         row_key: rival.row_key,
@@ -237,7 +237,7 @@ impl Apart {
         if own.map_err(|error| env.halt(error, table))?.is_none() {
             return Ok(());
         }
-        let Some(rival) = self.group.rival(&self.key, env)? else {
+        let Some(rival) = self.group.rival(&self.key, table, env)? else {
             return Ok(());
         };
         let mut rest = &rival.key[..];
@@ -295,7 +295,7 @@ pub(crate) fn check_all(table: &TableDef, number: usize, env: &mut Env<'_>) -> R
             // In order, neighbours overlap if any two do.
             Some(last) if group.has_order() => group.beside(&key, last)?,
             None if group.has_order() => None,
-            _ => group.rival(&key, env)?,
+            _ => group.rival(&key, &table.name, env)?,
         };
         if let Some(rival) = rival
             && let Some(row) = row_at(table, &row_key, env)?

@@ -237,6 +237,9 @@ fn refuse_own(
     {
         return refuse("with a primary key that the other has not");
     }
+    if !record.more.excluded.is_empty() {
+        return refuse("with an exclusion constraint");
+    }
     for index in &record.indexes {
         let has = |other: &IndexRecord| {
             let equal = parent.nulls_are_equal(other.id) || !record.nulls_are_equal(index.id);
