@@ -537,24 +537,46 @@ macro_rules! constructors {
     ($($kind:ident $subtype:ident $range:literal $set:literal $of_array:literal;)*) => {
         pub(super) static CONSTRUCTORS: &[Function] = &[
             $(
-                new($range, &[SqlType::$subtype, SqlType::$subtype], SqlType::Range(RangeKind::$kind), |args, _| {
-                    construct(RangeKind::$kind, args)
-                }).lenient(),
-                new($range, &[SqlType::$subtype, SqlType::$subtype, SqlType::Text], SqlType::Range(RangeKind::$kind), |args, _| {
-                    construct(RangeKind::$kind, args)
-                }).lenient(),
-                new($set, &[], SqlType::Multirange(RangeKind::$kind), |args, _| {
-                    construct_set(RangeKind::$kind, args)
-                }),
-                new($set, &[SqlType::Range(RangeKind::$kind)], SqlType::Multirange(RangeKind::$kind), |args, _| {
-                    construct_set(RangeKind::$kind, args)
-                }),
-                new($set, &[SqlType::Range(RangeKind::$kind), SqlType::Range(RangeKind::$kind)], SqlType::Multirange(RangeKind::$kind), |args, _| {
-                    construct_set(RangeKind::$kind, args)
-                }).variadic().lenient(),
-                new($of_array, &[SqlType::RangeArray(RangeKind::$kind)], SqlType::Multirange(RangeKind::$kind), |args, _| {
-                    construct_of_array(RangeKind::$kind, args)
-                }),
+                new(
+                    $range,
+                    &[SqlType::$subtype, SqlType::$subtype],
+                    SqlType::Range(RangeKind::$kind),
+                    |args, _| construct(RangeKind::$kind, args),
+                )
+                .lenient(),
+                new(
+                    $range,
+                    &[SqlType::$subtype, SqlType::$subtype, SqlType::Text],
+                    SqlType::Range(RangeKind::$kind),
+                    |args, _| construct(RangeKind::$kind, args),
+                )
+                .lenient(),
+                new(
+                    $set,
+                    &[],
+                    SqlType::Multirange(RangeKind::$kind),
+                    |args, _| construct_set(RangeKind::$kind, args),
+                ),
+                new(
+                    $set,
+                    &[SqlType::Range(RangeKind::$kind)],
+                    SqlType::Multirange(RangeKind::$kind),
+                    |args, _| construct_set(RangeKind::$kind, args),
+                ),
+                new(
+                    $set,
+                    &[SqlType::Range(RangeKind::$kind), SqlType::Range(RangeKind::$kind)],
+                    SqlType::Multirange(RangeKind::$kind),
+                    |args, _| construct_set(RangeKind::$kind, args),
+                )
+                .variadic()
+                .lenient(),
+                new(
+                    $of_array,
+                    &[SqlType::RangeArray(RangeKind::$kind)],
+                    SqlType::Multirange(RangeKind::$kind),
+                    |args, _| construct_of_array(RangeKind::$kind, args),
+                ),
             )*
         ];
 
