@@ -158,7 +158,7 @@ impl Lowering<'_, '_, '_> {
             && matches!(cursor.keeps, Keeps::Rows(_))
         {
             let known = cursor.current.as_ref();
-            if !known.is_some_and(|current| current.table.id == table.id) {
+            if known.is_none_or(|current| current.table.id != table.id) {
                 let message = format!(
                     "cursor \"{name}\" is not a simply updatable scan of table \"{}\"",
                     table.name
