@@ -16,7 +16,7 @@ use crate::turns::Turns;
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::cast::{CastContext, cast, cast_context};
 use quintet_ir::code::{Code, Operation, Place};
-use quintet_ir::dynamic::{Dynamic, DynamicRows, Landmark, Live};
+use quintet_ir::dynamic::{Dynamic, DynamicRows, Landmark, Live, no_cursor_over};
 use quintet_ir::routine::Slot;
 use quintet_ir::statement::Body;
 use quintet_ir::{Expr, Guise, Program, Routine};
@@ -47,6 +47,8 @@ pub struct AskedStatement {
     pub reads_only: bool,
     /// Its rows are wanted.
     pub wants_rows: bool,
+    /// They are those of a cursor: what gives none is refused before it is run.
+    pub opens: bool,
     /// Its columns are the fields of a record: the routine must be made anew if it was not made for them.
     pub wants_names: bool,
     /// The blocks with handlers that it stands in, from the outermost on.
@@ -96,6 +98,7 @@ pub(crate) fn asked(
         fixed: dynamic.fixed,
         reads_only: dynamic.reads_only,
         wants_rows: dynamic.rows != DynamicRows::Forgotten,
+        opens: matches!(dynamic.rows, DynamicRows::Opened(_)),
         wants_names: dynamic.is_record,
         guards,
         guises: Vec::new(),
@@ -112,6 +115,7 @@ pub(crate) fn asked_of_cursor(dynamic: &Dynamic, text: String, guards: Vec<u64>)
         fixed: false,
         reads_only: false,
         wants_rows: !moves,
+        opens: false,
         wants_names: dynamic.is_record && !moves,
         guards,
         guises: Vec::new(),
@@ -137,6 +141,10 @@ pub(crate) fn run_here(
     let (params, types): (Vec<Value>, Vec<SqlType>) = asked.arguments.iter().cloned().unzip();
     let within = |error: SqlError| error.within(&asked.said());
     let planned = context.host.plan(&asked.text, &types).map_err(within)?;
+    if asked.opens && planned.columns.is_empty() {
+        let tag = planned.write_tag().unwrap_or("SELECT");
+        return Err(Stop::Error(within(no_cursor_over(tag))));
+    }
     if asked.reads_only {
         planned.refuse_write().map_err(within)?;
     }

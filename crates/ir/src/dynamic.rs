@@ -180,14 +180,27 @@ impl Planned {
     /// # Errors
     /// `0A000`.
     pub fn refuse_write(&self) -> SqlResult<()> {
-        let tag = match self.procedure.statement() {
-            Some(Statement::Insert(_)) => "INSERT",
-            Some(Statement::Update(_)) => "UPDATE",
-            Some(Statement::Delete(_)) => "DELETE",
-            _ => return Ok(()),
-        };
-        Err(not_volatile(tag))
+        match self.write_tag() {
+            Some(tag) => Err(not_volatile(tag)),
+            None => Ok(()),
+        }
     }
+
+    /// What a change of rows is called.
+    pub fn write_tag(&self) -> Option<&'static str> {
+        match self.procedure.statement()? {
+            Statement::Insert(_) => Some("INSERT"),
+            Statement::Update(_) => Some("UPDATE"),
+            Statement::Delete(_) => Some("DELETE"),
+            Statement::Query(_) => None,
+        }
+    }
+}
+
+/// `42P11`: a cursor over what gives no rows.
+pub fn no_cursor_over(tag: &str) -> SqlError {
+    let message = format!("cannot open {tag} query as cursor");
+    SqlError::new(SqlState(*b"42P11"), message)
 }
 
 /// `0A000`: a routine that has promised not to change anything comes to a command that does.

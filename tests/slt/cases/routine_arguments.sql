@@ -26,4 +26,15 @@ CREATE FUNCTION ra_named() RETURNS refcursor LANGUAGE plpgsql AS $$ DECLARE c CO
 SELECT ra_named();
 CREATE FUNCTION ra_loop() RETURNS text LANGUAGE plpgsql AS $$ DECLARE c CURSOR (n int) FOR SELECT g FROM generate_series(1, n) g; t text := ''; BEGIN c := NULL; FOR r IN c(2) LOOP t := t || r.g || (c IS NULL); END LOOP; c := 'given'; FOR r IN c(1) LOOP t := t || c::text; END LOOP; RETURN t || c::text; END $$;
 SELECT ra_loop();
+CREATE FUNCTION ra_type(anyelement, int) RETURNS text LANGUAGE plpgsql AS $$ DECLARE a $1%TYPE := $1; b $2%TYPE := '7'; BEGIN RETURN pg_typeof(a)::text || pg_typeof(b)::text || a; END $$;
+SELECT ra_type(2.5, 1), ra_type('x'::text, 1);
+CREATE TABLE ra_t (a int);
+CREATE FUNCTION ra_no_rows() RETURNS int LANGUAGE plpgsql AS $$ DECLARE c refcursor; BEGIN OPEN c FOR EXECUTE 'INSERT INTO ra_t VALUES (1)'; RETURN 1; END $$;
+SELECT ra_no_rows();
+SELECT ra_no_rows() + 1 FROM (VALUES (1)) v;
+CREATE FUNCTION ra_no_rows2() RETURNS int LANGUAGE plpgsql AS $$ DECLARE c refcursor; BEGIN OPEN c FOR DELETE FROM ra_t; RETURN 1; END $$;
+SELECT ra_no_rows2();
+SELECT * FROM ra_t;
+DROP TABLE ra_t;
+DROP FUNCTION ra_type, ra_no_rows, ra_no_rows2;
 DROP FUNCTION ra_out, ra_table, ra_two, ra_numbers, ra_default, ra_rename, ra_found, ra_any, ra_constant, ra_named, ra_loop;

@@ -21,7 +21,7 @@ use crate::settings::{Settings, Under};
 use crate::step::{Flow, Pause, RowSink, Step};
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_direct::{Answer, Asked, AskedStatement, Run, STATEMENT_MEMORY_MAX};
-use quintet_ir::dynamic::not_volatile;
+use quintet_ir::dynamic::{no_cursor_over, not_volatile};
 use quintet_ir::statement::{Body, OutputColumn, Procedure};
 use quintet_ir::{Guise, Statement};
 use quintet_sql::command::{Command, CopyFormat, Planned};
@@ -210,6 +210,9 @@ impl Session {
         });
         let prepared = prepared.map_err(|error| error.nowhere().within(&asked.said()))?;
         refuse(&prepared.planned.command, asked.fixed)?;
+        if asked.opens && prepared.columns.is_empty() {
+            return Err(no_cursor_over(prepared.planned.tag).within(&asked.said()));
+        }
         if asked.reads_only {
             refuse_write(&prepared.planned).map_err(|error| error.within(&asked.said()))?;
         }

@@ -48,7 +48,12 @@ impl Lowering<'_, '_, '_> {
         if let plpgsql::DataType::TypeOf { names, array } = ty {
             let parts: Vec<&str> = names.iter().map(String::as_str).collect();
             let variables = &self.at.variables;
-            if let Ok(Some(slot)) = variables.resolve(&parts) {
+            let numbered = || {
+                let number: usize = parts.first()?.strip_prefix('$')?.parse().ok()?;
+                *variables.numbered.get(number.checked_sub(1)?)?
+            };
+            let named = variables.resolve(&parts).ok().flatten();
+            if let Some(slot) = named.or_else(numbered) {
                 let ty = variables.slots[slot].ty;
                 let domain = variables.domains.get(&slot);
                 let domain = domain.and_then(|number| self.at.context.catalog.user_type(*number));

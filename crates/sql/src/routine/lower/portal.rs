@@ -14,10 +14,10 @@ use crate::variables::Shape;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::dynamic::{
-    CursorAction, CursorStep, Direction, Dynamic, DynamicRows, Field, Landmark,
+    CursorAction, CursorStep, Direction, Dynamic, DynamicRows, Field, Landmark, no_cursor_over,
 };
 use quintet_ir::routine::{Action, Slot, Step};
-use quintet_ir::statement::OutputColumn;
+use quintet_ir::statement::{OutputColumn, Statement as IrStatement};
 
 /// A portal that is about to be opened.
 struct ToOpen<'o> {
@@ -196,6 +196,11 @@ impl Lowering<'_, '_, '_> {
         of: Option<quintet_base::TableId>,
     ) -> SqlResult<()> {
         let columns = &opening.columns;
+        if columns.is_empty()
+            && let Some(tag) = change_tag(&opening.statement)
+        {
+            return Err(no_cursor_over(tag));
+        }
         self.refuse_constant(to_open);
         let locks = opening.locks;
         let back = to_open.scroll.unwrap_or(!locks);
@@ -401,5 +406,15 @@ impl Lowering<'_, '_, '_> {
             self.closes(number, usize::MAX >> 1)?;
         }
         Ok(())
+    }
+}
+
+/// What a change of rows is called.
+fn change_tag(statement: &IrStatement) -> Option<&'static str> {
+    match statement {
+        IrStatement::Insert(_) => Some("INSERT"),
+        IrStatement::Update(_) => Some("UPDATE"),
+        IrStatement::Delete(_) => Some("DELETE"),
+        IrStatement::Query(_) => None,
     }
 }
