@@ -129,4 +129,5 @@ def main():
     print("drop role rr_x, rr_y, rr_o")
 
 
-main()
+if __name__ == "__main__":
+    main()
