@@ -203,8 +203,11 @@ fn with_element(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     if index.is_null() {
         return null_subscript();
     }
+    let ((Value::Array(known), _) | (_, Value::Array(known))) = (whole, one) else {
+        return Err(SqlError::internal("an array of no known type"));
+    };
     let mut all = Value::clone(whole);
-    set_element(&mut all, array(one).element, int(index), Value::clone(new))
+    set_element(&mut all, known.element, int(index), Value::clone(new))
         .ok_or_else(subscript_out_of_range)?;
     Ok(all)
 }
