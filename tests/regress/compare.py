@@ -22,10 +22,10 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-import peer  # noqa: E402
-import script  # noqa: E402
+from regress import peer, script  # noqa: E402
+from slt.record import address  # noqa: E402
 
 LEFT_OUT = set(
     "test_setup tablespace point lseg line box path polygon circle geometry xid pg_lsn txid type_sanity opr_sanity misc_sanity oidjoins sanity_check"
@@ -70,21 +70,21 @@ class Pair:
     """A connection to each of two servers."""
 
     def __init__(self, postgres, quintet):
-        self.addresses = [peer.address(postgres), peer.address(quintet)]
-        self.both = [peer.Peer(address) for address in self.addresses]
+        self.addresses = [address(postgres), address(quintet)]
+        self.both = [peer.Peer(where) for where in self.addresses]
 
     def connect(self, user):
-        for place, address in enumerate(self.addresses):
+        for place, where in enumerate(self.addresses):
             self.both[place].close()
             try:
-                self.both[place] = peer.Peer(address, user)
-            except peer.Gone:
-                self.both[place] = peer.Peer(address)
+                self.both[place] = peer.Peer(where, user)
+            except OSError:
+                self.both[place] = peer.Peer(where)
 
     def ask(self, place, sql, rows):
         try:
             return self.both[place].ask(sql, rows)
-        except peer.Gone as error:
+        except OSError as error:
             self.both[place] = peer.Peer(self.addresses[place])
             return peer.Answer(state="GONE", message=str(error))
 

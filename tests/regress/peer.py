@@ -1,22 +1,19 @@
 """One connection that is asked one statement at a time.
 
-Promises: everything that the server says of it: names and types of columns, texts, tags, notices, COPY's text, the error. Types that users
-made have one number. Does not: authenticate, or wait for longer than a minute.
+Relies on: `slt.wire` for the connection.  Promises: everything that the server says of a statement: names and types of columns, texts, tags,
+notices, COPY's text, the error. Types that users made have one number. Does not: authenticate, or wait for longer than a minute.
 """
 
 import dataclasses
-import socket
 import struct
 
+from slt.records import FIRST_OF_USERS
+from slt.wire import Wire
+
 SECONDS_MAX = 60
-FIRST_OF_USERS = 16384
 # What PostgreSQL's own runner sets, as far as both have it; and no statement may keep the others waiting.
 SETTINGS = ["set timezone = 'PST8PDT'", "set lc_monetary = 'C'", "set statement_timeout = '20s'"]
 CHUNK_BYTES = 60_000
-
-
-class Gone(Exception):
-    """The server hung up, refused, or does not answer."""
 
 
 @dataclasses.dataclass
@@ -30,62 +27,24 @@ class Answer:
     copy: str = ""
 
 
-def address(text):
-    if text.startswith("/"):
-        return text
-    host, port = text.rsplit(":", 1)
-    return (host, int(port))
+class Peer(Wire):
+    """Whatever goes wrong with the connection is an `OSError`."""
 
-
-class Peer:
-    def __init__(self, where, user="postgres", database="quintet"):
-        self.socket = socket.socket(socket.AF_UNIX if isinstance(where, str) else socket.AF_INET)
+    def __init__(self, address, user="postgres"):
+        super().__init__(address, user, "quintet")
         self.socket.settimeout(SECONDS_MAX)
-        self.buffer = b""
-        try:
-            self.socket.connect(where)
-        except OSError as error:
-            raise Gone(str(error)) from error
-        body = struct.pack("!i", 196608)
-        for pair in [("user", user), ("database", database), ("client_encoding", "UTF8")]:
-            body += b"".join(word.encode() + b"\0" for word in pair)
-        self.send(struct.pack("!i", len(body) + 5) + body + b"\0")
-        greeting = self.answer(b"")
-        if greeting.state:
-            raise Gone(greeting.message)
         self.begin()
 
     def begin(self):
         for setting in SETTINGS:
             self.ask(setting)
 
-    def close(self):
-        self.socket.close()
-
-    def send(self, data):
-        try:
-            self.socket.sendall(data)
-        except OSError as error:
-            raise Gone(str(error)) from error
-
-    def read(self, count):
-        while len(self.buffer) < count:
-            try:
-                more = self.socket.recv(65536)
-            except OSError as error:
-                raise Gone(str(error)) from error
-            if not more:
-                raise Gone("the server hung up")
-            self.buffer += more
-        taken, self.buffer = self.buffer[:count], self.buffer[count:]
-        return taken
-
     def ask(self, sql, rows=b""):
-        body = sql.encode() + b"\0"
-        self.send(b"Q" + struct.pack("!i", len(body) + 4) + body)
-        return self.answer(rows)
+        """`rows`: what COPY FROM STDIN is given."""
+        self.copied = rows
+        return self.query(sql)
 
-    def answer(self, rows):
+    def answers(self):
         said = Answer()
         while True:
             kind, length = struct.unpack("!ci", self.read(5))
@@ -100,6 +59,8 @@ class Peer:
                 fields = {part[:1]: part[1:].decode(errors="replace") for part in body.split(b"\0") if part}
                 if kind == b"E":
                     said.state, said.message = fields[b"C"], fields[b"M"]
+                    if fields[b"V"] == "FATAL":
+                        raise ConnectionError(said.message)
                 else:
                     said.notes.append(f"{fields[b'V']}: {fields[b'M']}")
             elif kind == b"C":
@@ -107,10 +68,10 @@ class Peer:
             elif kind == b"d":
                 said.copy += body.decode(errors="replace")
             elif kind == b"G":
-                for start in range(0, len(rows), CHUNK_BYTES):
-                    chunk = rows[start : start + CHUNK_BYTES]
-                    self.send(b"d" + struct.pack("!i", len(chunk) + 4) + chunk)
-                self.send(b"c" + struct.pack("!i", 4))
+                for start in range(0, len(self.copied), CHUNK_BYTES):
+                    chunk = self.copied[start : start + CHUNK_BYTES]
+                    self.socket.sendall(b"d" + struct.pack("!i", len(chunk) + 4) + chunk)
+                self.socket.sendall(b"c" + struct.pack("!i", 4))
 
 
 def columns(body):
