@@ -91,6 +91,23 @@ impl RowInserter {
         }
     }
 
+    /// Whether a condition over these parameters, and not the context's, is true.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    pub fn holds(
+        &mut self,
+        condition: &Expr,
+        context: &mut Context<'_>,
+        params: &[Value],
+    ) -> Result<bool, Stop> {
+        let mut env = Env::new(context, &mut self.workspace);
+        env.release_all();
+        env.params = params;
+        let value = env.eval(condition, &[]).map_err(Stop::Error)?;
+        Ok(matches!(value, Value::Bool(true)))
+    }
+
     fn attempt(
         &mut self,
         direct: &Direct,

@@ -6,7 +6,7 @@
 use memchr::{memchr, memchr2, memchr3};
 use quintet_base::limits::ROW_BYTES_MAX;
 use quintet_base::{SqlError, SqlResult, SqlState};
-use quintet_sql::command::{CopyFormat, CopyKind};
+use quintet_sql::command::{CopyFormat, CopyHeader, CopyKind};
 
 /// The binary format's first bytes.
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
@@ -55,6 +55,8 @@ impl Fields {
 /// A parser fed with pieces.
 pub(crate) struct CopyReader {
     format: CopyFormat,
+    /// What the columns are called, as the first line may have to say.
+    names: Vec<String>,
     buffer: Vec<u8>,
     /// How much of the buffer has been consumed.
     at: usize,
@@ -70,10 +72,12 @@ fn bad(line: u64, what: impl std::fmt::Display) -> SqlError {
 }
 
 impl CopyReader {
-    pub fn new(format: CopyFormat) -> CopyReader {
-        let header_pending = format.header || format.kind == CopyKind::Binary;
+    pub fn new(format: CopyFormat, names: Vec<String>) -> CopyReader {
+        let header_pending =
+            format.header != CopyHeader::None || format.kind == CopyKind::Binary;
         CopyReader {
             format,
+            names,
             buffer: Vec::new(),
             at: 0,
             line: 0,
@@ -130,15 +134,46 @@ impl CopyReader {
                 self.ended = true;
                 return Ok(false);
             }
+            let number = self.line;
             if std::mem::take(&mut self.header_pending) {
+                if self.format.header == CopyHeader::Match {
+                    split_text(line, &self.format, fields).map_err(|what| bad(number, what))?;
+                    self.match_header(fields)?;
+                    fields.clear();
+                }
                 self.at = next;
                 continue;
             }
-            let number = self.line;
             split_text(line, &self.format, fields).map_err(|what| bad(number, what))?;
             self.at = next;
             return Ok(true);
         }
+    }
+
+    /// HEADER MATCH: the first line has the names of the columns.
+    fn match_header(&self, fields: &Fields) -> SqlResult<()> {
+        let (got, expected) = (fields.len(), self.names.len());
+        if got != expected {
+            let what = "wrong number of fields in header line";
+            return Err(bad(
+                self.line,
+                format!("{what}: got {got}, expected {expected}"),
+            ));
+        }
+        for (place, name) in self.names.iter().enumerate() {
+            let got = match fields.get(place).flatten() {
+                Some(field) if field == name.as_bytes() => continue,
+                Some(field) => format!("\"{}\"", String::from_utf8_lossy(field)),
+                None => format!("null value (\"{}\")", self.format.null),
+            };
+            let field = place + 1;
+            let what = format!("column name mismatch in header line field {field}");
+            return Err(bad(
+                self.line,
+                format!("{what}: got {got}, expected \"{name}\""),
+            ));
+        }
+        Ok(())
     }
 
     fn next_csv(&mut self, end: bool, fields: &mut Fields) -> SqlResult<bool> {
@@ -162,6 +197,10 @@ impl CopyReader {
             }
             self.at += used;
             if std::mem::take(&mut self.header_pending) {
+                if self.format.header == CopyHeader::Match {
+                    self.match_header(fields)?;
+                }
+                fields.clear();
                 continue;
             }
             return Ok(true);
@@ -422,7 +461,7 @@ mod tests {
             kind,
             delimiter,
             null: null.into(),
-            header: false,
+            header: CopyHeader::None,
             quote: b'"',
             escape: b'"',
         }
@@ -436,7 +475,7 @@ mod tests {
     /// Feeds the input in pieces of every size; all must give the same rows.
     fn check(format: CopyFormat, input: &[u8], expected: &[&[Option<&str>]]) {
         for piece in 1..=input.len() {
-            let mut reader = CopyReader::new(format.clone());
+            let mut reader = CopyReader::new(format.clone(), Vec::new());
             let (mut rows, mut fields) = (vec![], Fields::default());
             for part in input.chunks(piece) {
                 reader.feed(part).unwrap();
@@ -488,7 +527,7 @@ mod tests {
             ],
         );
         let mut header = format(CopyKind::Csv);
-        header.header = true;
+        header.header = CopyHeader::Line;
         check(header, b"a,b\n1,2\n", &[&[Some("1"), Some("2")]]);
     }
 
@@ -499,7 +538,7 @@ mod tests {
         input.extend_from_slice(&[0, 2, 0, 0, 0, 1, b'x', 0xff, 0xff, 0xff, 0xff]);
         input.extend_from_slice(&[0xff, 0xff]);
         check(format(CopyKind::Binary), &input, &[&[Some("x"), None]]);
-        let mut reader = CopyReader::new(format(CopyKind::Binary));
+        let mut reader = CopyReader::new(format(CopyKind::Binary), Vec::new());
         reader.feed(b"not a binary copy file").unwrap();
         assert_eq!(
             reader

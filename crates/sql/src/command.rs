@@ -6,6 +6,7 @@
 use crate::catalog::CatalogChange;
 use crate::records::RecordKey;
 use quintet_base::{Level, SqlError, SqlType, TableId};
+use quintet_ir::Expr;
 use quintet_ir::Needs;
 use quintet_ir::Program;
 use quintet_ir::cursors::Way;
@@ -288,6 +289,12 @@ pub struct CopyFrom {
     pub insert: Arc<Procedure>,
     /// Of a table whose INSERT fires triggers: the INSERT of all rows, whose parameters are the columns as arrays.
     pub fired: Option<Arc<Procedure>>,
+    /// Over the fields, as parameters: true for the rows that are taken.
+    pub filter: Option<Arc<Expr>>,
+    /// Places of the fields that are never NULL, but what stands for NULL.
+    pub never_null: Vec<usize>,
+    /// Places of the fields that are NULL also when what stands for it is quoted.
+    pub also_null: Vec<usize>,
     /// The format.
     pub format: CopyFormat,
 }
@@ -302,7 +309,7 @@ impl CopyFrom {
 /// COPY … TO STDOUT.
 #[derive(Clone, Debug)]
 pub struct CopyTo {
-    /// Where rows come from: one query.
+    /// Where rows come from: one query, or a statement with RETURNING.
     pub query: Arc<Procedure>,
     /// Its columns.
     pub columns: Vec<OutputColumn>,
@@ -310,6 +317,17 @@ pub struct CopyTo {
     pub format: CopyFormat,
     /// Columns whose values CSV quotes, whatever they are.
     pub quoted: Vec<usize>,
+}
+
+/// A first line with the columns' names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CopyHeader {
+    /// There is none.
+    None,
+    /// It is written, and passed over.
+    Line,
+    /// It is read, and has to have the names in their order.
+    Match,
 }
 
 /// How COPY writes rows.
@@ -322,7 +340,7 @@ pub struct CopyFormat {
     /// What stands for NULL.
     pub null: String,
     /// A first line with names.
-    pub header: bool,
+    pub header: CopyHeader,
     /// CSV quote.
     pub quote: u8,
     /// CSV escape.

@@ -2,11 +2,11 @@
 //!
 //! Relies on: `insert` for the target, `select` for the source, `routine` for triggers.  Promises: options mean what they
 //! mean in PostgreSQL, in both their old and their new syntax.  Accepts and ignores: FREEZE.
-//! Does not: files, programs, WHERE (0A000); read or write the data itself.
+//! Does not: files, programs (0A000); read or write the data itself.
 
 use crate::catalog::Relation;
 use crate::coerce;
-use crate::command::{Command, CopyFormat, CopyFrom, CopyKind, CopyTo, Planned};
+use crate::command::{Command, CopyFormat, CopyFrom, CopyHeader, CopyKind, CopyTo, Planned};
 use crate::ddl::{refuse_change, table_object};
 use crate::expr::Binder;
 use crate::from::{From, find_named, row_target};
@@ -17,8 +17,8 @@ use crate::names::{self, inner, required};
 use crate::output;
 use crate::parse::parse_expression;
 use crate::planner::Planner;
-use crate::rewrite::one_row;
-use crate::scope::Output;
+use crate::rewrite::{is_volatile, one_row, transform};
+use crate::scope::{Output, Scope};
 use crate::select::plan_query;
 use crate::tree::{node, string};
 use pg_query::NodeEnum;
@@ -45,40 +45,89 @@ pub(crate) fn plan_copy(planner: &Planner, statement: &CopyStmt) -> SqlResult<Pl
         return Err(SqlError::unsupported("COPY with a file on the server")
             .hint("Use COPY … FROM STDIN or TO STDOUT, or \\copy in psql."));
     }
-    if statement.where_clause.is_some() {
-        return Err(SqlError::unsupported("COPY … WHERE"));
-    }
-    let (format, quoted) = read_format(planner, &statement.options, statement.is_from)?;
+    let (format, about) = read_format(planner, &statement.options, statement.is_from)?;
     if statement.is_from {
-        let copy = plan_from(planner, statement, format)?;
+        let copy = plan_from(planner, statement, format, about)?;
         return Ok(planner.command(Command::CopyFrom(copy), TAG));
     }
-    let (plan, outputs) = match &statement.relation {
-        Some(_) => table_rows(planner, statement)?,
-        None => match statement.query.as_deref().and_then(inner) {
-            Some(NodeEnum::SelectStmt(select)) => {
-                let query = plan_query(planner, select, None)?;
-                (query.plan, query.outputs)
-            }
-            _ => {
-                return Err(SqlError::unsupported(
-                    "COPY of a statement that is no SELECT",
-                ));
-            }
-        },
+    let (query, columns) = match (&statement.relation, &statement.query) {
+        (None, Some(query)) => changed_rows(planner, query)?,
+        _ => (None, Vec::new()),
     };
-    let columns = output::publish(outputs);
-    let query = planner.procedure(Statement::Query(plan), columns.clone())?;
+    let (query, columns) = match query {
+        Some(query) => (query, columns),
+        None => {
+            let (plan, outputs) = rows(planner, statement)?;
+            let columns = output::publish(outputs);
+            let query = planner.procedure(Statement::Query(plan), columns.clone())?;
+            (Arc::new(query), columns)
+        }
+    };
+    let of = match &statement.relation {
+        Some(relation) => Some(row_target(planner, relation)?),
+        None => None,
+    };
+    let names = columns.iter().map(|column| column.name.as_str());
+    let quoted = Copied(of.as_deref(), names.collect()).places(about.quoted, "FORCE_QUOTE")?;
     let copy = CopyTo {
-        query: Arc::new(query),
-        quoted: places(quoted, &columns)?,
+        query,
+        quoted,
         columns,
         format,
     };
     Ok(planner.command(Command::CopyTo(copy), TAG))
 }
 
-fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> SqlResult<CopyFrom> {
+/// What is copied out: a table's rows, or a query's.
+fn rows(planner: &Planner, statement: &CopyStmt) -> SqlResult<(Plan, Vec<Output>)> {
+    if statement.relation.is_some() {
+        return table_rows(planner, statement);
+    }
+    match statement.query.as_deref().and_then(inner) {
+        Some(NodeEnum::SelectStmt(select)) => {
+            let query = plan_query(planner, select, None)?;
+            Ok((query.plan, query.outputs))
+        }
+        _ => Err(SqlError::internal("COPY of something else")),
+    }
+}
+
+/// What gives the rows that it changed, with their columns; `None` for a query.
+///
+/// # Errors
+/// `0A000` without RETURNING, and for what fires triggers: that is a routine, which gives no rows.
+fn changed_rows(
+    planner: &Planner,
+    query: &Node,
+) -> SqlResult<(Option<Arc<Procedure>>, Vec<OutputColumn>)> {
+    let returning = match inner(query) {
+        Some(NodeEnum::InsertStmt(insert)) => &insert.returning_clause,
+        Some(NodeEnum::UpdateStmt(update)) => &update.returning_clause,
+        Some(NodeEnum::DeleteStmt(delete)) => &delete.returning_clause,
+        _ => return Ok((None, Vec::new())),
+    };
+    if returning.is_none() {
+        return Err(SqlError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "COPY query must have a RETURNING clause",
+        ));
+    }
+    let planned = match inner(query) {
+        Some(statement) => crate::statement::plan_statement(planner, statement)?,
+        None => return Ok((None, Vec::new())),
+    };
+    match planned.command {
+        Command::Run(procedure) if !procedure.is_call() => Ok((Some(procedure), planned.columns)),
+        _ => Err(SqlError::unsupported("COPY of a statement that fires triggers")),
+    }
+}
+
+fn plan_from(
+    planner: &Planner,
+    statement: &CopyStmt,
+    format: CopyFormat,
+    about: About,
+) -> SqlResult<CopyFrom> {
     let relation = required(statement.relation.as_ref())?;
     refuse_view(planner, relation, true)?;
     let table = row_target(planner, relation)?;
@@ -108,6 +157,13 @@ fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> Sql
         let (ty, modifier) = (table.columns[column].ty, table.columns[column].modifier);
         values[column] = coerce::with_length(Expr::Param(param, ty), ty, modifier);
     }
+    let filter = statement.where_clause.as_deref();
+    let filter = filter.map(|node| filter_of(planner, &table, node, &values));
+    let filter = filter.transpose()?;
+    let names = columns.iter().map(|&column| &*table.columns[column].name);
+    let copied = Copied(Some(&table), names.collect());
+    let never_null = copied.places(about.never_null, "FORCE_NOT_NULL")?;
+    let also_null = copied.places(about.also_null, "FORCE_NULL")?;
     let (source, values) = generated::in_insert(&table, one_row(), values);
     let insert = Insert {
         table: table.clone(),
@@ -129,8 +185,49 @@ fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> Sql
         table,
         columns,
         insert: Arc::new(procedure),
+        filter,
+        never_null,
+        also_null,
         format,
     })
+}
+
+/// WHERE, over the fields: what the columns become of them, or their defaults.
+///
+/// # Errors
+/// `42P10` for a generated column, `0A000` for one that is left to a default which must not be computed twice.
+fn filter_of(
+    planner: &Planner,
+    table: &TableDef,
+    node: &Node,
+    values: &[Expr],
+) -> SqlResult<Arc<Expr>> {
+    let scope = Scope::of_table(table);
+    let bound = Binder::new(planner, &scope, "COPY FROM WHERE conditions").bind(node)?;
+    let bound =
+        coerce::boolean(planner, bound, "WHERE").map_err(planner.at(names::location(node)))?;
+    let mut used = Vec::new();
+    bound.collect_columns(&mut used);
+    for &number in &used {
+        let Some(column) = table.columns.get(number) else {
+            return Err(SqlError::unsupported("a row's own number in COPY … WHERE"));
+        };
+        let name = &column.name;
+        if column.generated.is_some() {
+            let message = "generated columns are not supported in COPY FROM WHERE conditions";
+            return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, message)
+                .detail(format!("Column \"{name}\" is a generated column.")));
+        }
+        if is_volatile(&values[number]) {
+            let message = format!("COPY … WHERE over column \"{name}\", which has its default");
+            return Err(SqlError::unsupported(message));
+        }
+    }
+    let filter = transform(&bound, &mut |part| match part {
+        Expr::Column(number, _) => values.get(*number).cloned(),
+        _ => None,
+    });
+    Ok(Arc::new(filter))
 }
 
 /// The INSERT of all rows at once, if it fires triggers.
@@ -315,23 +412,80 @@ struct Options {
     kind: Option<CopyKind>,
     delimiter: Option<String>,
     null: Option<String>,
-    header: Option<bool>,
+    header: Option<CopyHeader>,
     quote: Option<String>,
     escape: Option<String>,
-    quoted: Option<Quoted>,
+    about: About,
 }
 
-/// FORCE_QUOTE.
-enum Quoted {
+/// What options say about columns.
+#[derive(Default)]
+struct About {
+    /// FORCE_QUOTE.
+    quoted: Option<Listed>,
+    /// FORCE_NOT_NULL.
+    never_null: Option<Listed>,
+    /// FORCE_NULL.
+    also_null: Option<Listed>,
+}
+
+/// Columns that an option lists.
+enum Listed {
     All,
     Columns(Vec<String>),
+}
+
+/// What is copied: of which table, if it is one, and the names of its columns.
+struct Copied<'a>(Option<&'a TableDef>, Vec<&'a str>);
+
+impl Copied<'_> {
+    /// The places of the columns that an option lists.
+    ///
+    /// # Errors
+    /// `42703` for no column, `42P10` for one that is not copied.
+    fn places(&self, listed: Option<Listed>, option: &str) -> SqlResult<Vec<usize>> {
+        let Copied(table, names) = self;
+        let listed = match listed {
+            None => return Ok(Vec::new()),
+            Some(Listed::All) => return Ok((0..names.len()).collect()),
+            Some(Listed::Columns(listed)) => listed,
+        };
+        let place = |name: &String| {
+            if let Some(place) = names.iter().position(|other| other == name) {
+                return Ok(place);
+            }
+            let is_column = |table: &&TableDef| {
+                let mut columns = table.visible_columns();
+                columns.any(|(_, column)| column.name == *name)
+            };
+            let (state, message) = match table {
+                Some(table) if is_column(table) => (
+                    SqlState::INVALID_COLUMN_REFERENCE,
+                    format!("{option} column \"{name}\" not referenced by COPY"),
+                ),
+                Some(table) => (
+                    SqlState::UNDEFINED_COLUMN,
+                    format!(
+                        "column \"{name}\" of relation \"{}\" does not exist",
+                        table.name
+                    ),
+                ),
+                None => (
+                    SqlState::UNDEFINED_COLUMN,
+                    format!("column \"{name}\" does not exist"),
+                ),
+            };
+            Err(SqlError::new(state, message))
+        };
+        listed.iter().map(place).collect()
+    }
 }
 
 fn read_format(
     planner: &Planner,
     nodes: &[Node],
     from: bool,
-) -> SqlResult<(CopyFormat, Option<Quoted>)> {
+) -> SqlResult<(CopyFormat, About)> {
     let mut options = Options::default();
     for node in nodes {
         let Some(NodeEnum::DefElem(option)) = inner(node) else {
@@ -342,11 +496,15 @@ fn read_format(
     let kind = options.kind.unwrap_or(CopyKind::Text);
     let invalid = |message: &str| Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     let wrong = |message: &str| Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
-    if kind == CopyKind::Binary && (options.delimiter.is_some() || options.null.is_some()) {
-        return wrong("cannot specify DELIMITER or NULL in BINARY mode");
+    if kind == CopyKind::Binary && options.delimiter.is_some() {
+        return wrong("cannot specify DELIMITER in BINARY mode");
     }
-    if kind == CopyKind::Binary && options.header == Some(true) {
-        return wrong("cannot specify HEADER in BINARY mode");
+    if kind == CopyKind::Binary && options.null.is_some() {
+        return wrong("cannot specify NULL in BINARY mode");
+    }
+    let header = options.header.unwrap_or(CopyHeader::None);
+    if kind == CopyKind::Binary && header != CopyHeader::None {
+        return invalid("cannot specify HEADER in BINARY mode");
     }
     if kind != CopyKind::Csv && options.quote.is_some() {
         return invalid("COPY quote available only in CSV mode");
@@ -354,11 +512,22 @@ fn read_format(
     if kind != CopyKind::Csv && options.escape.is_some() {
         return invalid("COPY escape available only in CSV mode");
     }
-    if kind != CopyKind::Csv && options.quoted.is_some() {
-        return invalid("COPY force quote available only in CSV mode");
-    }
-    if from && options.quoted.is_some() {
-        return invalid("COPY force quote only available using COPY TO");
+    let about = &options.about;
+    let columns = [
+        (&about.quoted, "quote", "TO", from),
+        (&about.never_null, "not null", "FROM", !from),
+        (&about.also_null, "null", "FROM", !from),
+    ];
+    for (listed, what, way, is_other) in columns {
+        if listed.is_none() {
+            continue;
+        }
+        if kind != CopyKind::Csv {
+            return invalid(&format!("COPY force {what} available only in CSV mode"));
+        }
+        if is_other {
+            return invalid(&format!("COPY force {what} only available using COPY {way}"));
+        }
     }
     let csv = kind == CopyKind::Csv;
     let delimiter = one_byte(
@@ -407,28 +576,11 @@ fn read_format(
         kind,
         delimiter,
         null,
-        header: options.header.unwrap_or(false),
+        header,
         quote,
         escape,
     };
-    Ok((format, options.quoted))
-}
-
-/// The places of the columns that FORCE_QUOTE names.
-fn places(quoted: Option<Quoted>, columns: &[OutputColumn]) -> SqlResult<Vec<usize>> {
-    let names = match quoted {
-        None => return Ok(Vec::new()),
-        Some(Quoted::All) => return Ok((0..columns.len()).collect()),
-        Some(Quoted::Columns(names)) => names,
-    };
-    let place = |name: &String| {
-        let found = columns.iter().position(|column| column.name == *name);
-        found.ok_or_else(|| {
-            let message = format!("column \"{name}\" does not exist");
-            SqlError::new(SqlState::UNDEFINED_COLUMN, message)
-        })
-    };
-    names.iter().map(place).collect()
+    Ok((format, options.about))
 }
 
 fn one_byte(text: Option<String>, default: u8, what: &str) -> SqlResult<u8> {
@@ -498,11 +650,19 @@ fn read_option(
         "quote" => set(&mut into.quote),
         "escape" => set(&mut into.escape),
         "header" => {
-            into.header = Some(match text.as_deref() {
+            if into.header.is_some() {
+                return Err(twice());
+            }
+            let message = format!("{name} requires a Boolean value or \"match\"");
+            into.header = Some(match text.as_deref().map(str::to_ascii_lowercase).as_deref() {
+                Some("match") if from => CopyHeader::Match,
                 Some("match") => {
-                    return Err(planner.unsupported("COPY HEADER MATCH", option.location));
+                    let message = "cannot use \"match\" with HEADER in COPY TO";
+                    return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
                 }
-                text => boolean(planner, option, text)?,
+                None | Some("true" | "on" | "1") => CopyHeader::Line,
+                Some("false" | "off" | "0") => CopyHeader::None,
+                Some(_) => return Err(SqlError::new(SqlState::SYNTAX_ERROR, message)),
             });
             Ok(())
         }
@@ -512,15 +672,20 @@ fn read_option(
             Some("utf8" | "utf-8" | "unicode") => Ok(()),
             _ => Err(planner.unsupported("COPY with an encoding other than UTF8", option.location)),
         },
-        "force_quote" => {
-            if into.quoted.is_some() {
+        "force_quote" | "force_not_null" | "force_null" => {
+            let slot = match name {
+                "force_quote" => &mut into.about.quoted,
+                "force_null" => &mut into.about.also_null,
+                _ => &mut into.about.never_null,
+            };
+            if slot.is_some() {
                 return Err(twice());
             }
-            into.quoted = Some(match option.arg.as_deref().and_then(inner) {
-                Some(NodeEnum::AStar(_)) => Quoted::All,
+            *slot = Some(match option.arg.as_deref().and_then(inner) {
+                Some(NodeEnum::AStar(_)) if name == "force_quote" => Listed::All,
                 Some(NodeEnum::List(list)) => {
                     let columns = names::strings(&list.items).into_iter();
-                    Quoted::Columns(columns.map(str::to_string).collect())
+                    Listed::Columns(columns.map(str::to_string).collect())
                 }
                 _ => {
                     let message =
@@ -533,14 +698,6 @@ fn read_option(
                 }
             });
             Ok(())
-        }
-        "force_not_null" | "force_null" | "on_error" | "log_verbosity" | "reject_limit"
-        | "default" => {
-            let _ = from;
-            Err(planner.unsupported(
-                format!("COPY option {}", name.to_uppercase()),
-                option.location,
-            ))
         }
         other => {
             let message = format!("option \"{other}\" not recognized");

@@ -13,7 +13,7 @@ use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SpaceId, SqlError, SqlResult, SqlState, Value, binary_format};
 use quintet_direct::{AHEAD_SPACE, Context, RowInserter, Stop, translate};
 use quintet_ir::Host;
-use quintet_sql::command::{Command, CopyFrom, CopyKind, CopyTo};
+use quintet_sql::command::{Command, CopyFrom, CopyHeader, CopyKind, CopyTo};
 use quintet_tc::{Mark, Txn};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -57,7 +57,9 @@ impl Session {
             .as_mut()
             .ok_or_else(|| SqlError::internal("COPY runs in a transaction"))?;
         let mark = txn.begin_statement();
-        let reader = CopyReader::new(copy.format.clone());
+        let names = copy.columns.iter();
+        let names = names.map(|&column| copy.table.columns[column].name.clone());
+        let reader = CopyReader::new(copy.format.clone(), names.collect());
         let inserter = RowInserter::new(Arc::clone(&copy.insert))?;
         let fired = copy.fired.as_ref();
         let fired = fired.map(|procedure| Fired::new(procedure, copy));
@@ -172,6 +174,9 @@ impl Session {
                 }
                 let read = read_fields(&copy.plan, &fields, self.format(), &mut copy.values);
                 read.map_err(|error| in_line(error, copy))?;
+                if !self.is_taken(copy)? {
+                    continue;
+                }
             }
             let bound = self.host.statement_memory();
             if let Some(fired) = &mut copy.fired {
@@ -181,6 +186,29 @@ impl Session {
             if let Some(pause) = self.copy_row(copy)? {
                 return Ok(Some(pause));
             }
+        }
+    }
+
+    /// Whether WHERE is true of a row.
+    fn is_taken(&mut self, copy: &mut CopyInto) -> SqlResult<bool> {
+        let Some(filter) = &copy.plan.filter else {
+            return Ok(true);
+        };
+        let txn = self
+            .txn
+            .as_mut()
+            .ok_or_else(|| SqlError::internal("COPY runs in a transaction"))?;
+        let mut context = Context {
+            txn,
+            host: &self.host,
+            params: &[],
+            cancel: &self.cancel,
+        };
+        match copy.inserter.holds(filter, &mut context, &copy.values) {
+            Ok(holds) => Ok(holds),
+            Err(Stop::Error(error)) => Err(in_line(error, copy)),
+            Err(Stop::Blocked(_)) => Err(SqlError::unsupported("waiting in COPY … WHERE")),
+            Err(Stop::Commit | Stop::Ask) => Err(super::execute::only_calls_commit()),
         }
     }
 
@@ -294,7 +322,7 @@ impl Session {
                 header.extend_from_slice(&[0; 8]);
                 sink.copy_data(&header);
             }
-            CopyKind::Text | CopyKind::Csv if copy.format.header => {
+            CopyKind::Text | CopyKind::Csv if copy.format.header != CopyHeader::None => {
                 let names: Vec<Value> = copy
                     .columns
                     .iter()
@@ -340,6 +368,12 @@ fn read_fields(
         let column = &plan.table.columns[*column];
         let Some(field) = fields.get(i) else {
             return bad(format!("missing data for column \"{}\"", column.name));
+        };
+        let null = plan.format.null.as_bytes();
+        let field = match field {
+            None if plan.never_null.contains(&i) => Some(null),
+            Some(bytes) if bytes == null && plan.also_null.contains(&i) => None,
+            field => field,
         };
         row.push(match field {
             None => Value::Null,

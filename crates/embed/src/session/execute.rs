@@ -273,6 +273,18 @@ impl Session {
             }
             Command::CopyTo(copy) => {
                 self.enter_statement();
+                let tag = match copy.query.statement() {
+                    Some(Statement::Insert(_)) => "INSERT",
+                    Some(Statement::Update(_)) => "UPDATE",
+                    Some(Statement::Delete(_)) => "DELETE",
+                    _ => "COPY",
+                };
+                self.refuse_write_if_read_only(&copy.query, tag)?;
+                match self.keep_schema(portal, copy.query.spaces_written())? {
+                    Steady::Yes => {}
+                    Steady::Wait(pause) => return Ok(Some(Step::Wait(pause))),
+                    Steady::Changed => return self.start_anew(portal, sink),
+                }
                 self.ensure_schema(portal)?;
                 let copy = Arc::new(copy.clone());
                 let run = Run::new(&self.host.direct, Arc::clone(&copy.query));
