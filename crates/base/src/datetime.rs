@@ -1,10 +1,10 @@
-//! Dates and times as PostgreSQL counts, reads and prints them (ISO style only).
+//! Dates and times as PostgreSQL counts, reads and prints them.
 //!
 //! Relies on: `jiff` with its bundled zone database, so that a zone means the same on every
 //! machine.  Promises: PostgreSQL's calendar (proleptic Gregorian, years before 1 written `BC`), its
 //! range of dates and its choice of offset where the clock jumps.  Does not: read a clock (the caller
-//! gives it to [`parse_by_clock`], for "now", "today" and their kin), know intervals (`interval`
-//! does), or print any DateStyle but ISO.
+//! gives it to [`parse_by_clock`], for "now", "today" and their kin), or know intervals (`interval`
+//! does).
 //!
 //! ```text
 //! days      2000-01-01 is 0                 4714-11-24 BC ..= 5874897-12-31
@@ -17,6 +17,7 @@ mod decode;
 mod fields;
 mod parse;
 mod split;
+mod style;
 mod time;
 mod words;
 mod zone;
@@ -26,6 +27,9 @@ pub use fields::{
 };
 pub use parse::{
     DateOrder, asks_for_clock, parse_by_clock, parse_date, parse_timestamp, parse_timestamptz,
+};
+pub use style::{
+    DateStyle, write_date_in_style, write_timestamp_in_style, write_timestamptz_in_style,
 };
 pub use time::{
     TimeTz, check_time, extract_time, extract_timetz, parse_time, parse_timetz, round_time,
@@ -297,6 +301,15 @@ fn write_moment(micros: i64, offset: Option<i64>, out: &mut Vec<u8>) {
     let time = shown.rem_euclid(MICROS_PER_DAY);
     let era = write_civil(days, out);
     out.push(b' ');
+    write_clock(time, out);
+    if let Some(offset) = offset {
+        write_offset(offset, out);
+    }
+    out.extend_from_slice(era);
+}
+
+/// `HH:MM:SS`, and as many digits of the second's fraction as are not 0 at its end.
+fn write_clock(time: i64, out: &mut Vec<u8>) {
     write_two(time / MICROS_PER_HOUR, out);
     out.push(b':');
     write_two(time / MICROS_PER_MINUTE % 60, out);
@@ -311,10 +324,6 @@ fn write_moment(micros: i64, offset: Option<i64>, out: &mut Vec<u8>) {
         }
         write!(out, ".{fraction:0digits$}").expect("a Vec takes everything");
     }
-    if let Some(offset) = offset {
-        write_offset(offset, out);
-    }
-    out.extend_from_slice(era);
 }
 
 /// `+02`, `-05:30`, `+00:53:28`.
@@ -335,10 +344,20 @@ fn write_offset(offset: i64, out: &mut Vec<u8>) {
 /// Appends `YYYY-MM-DD`; returns what must follow after time and zone: ` BC` or nothing.
 fn write_civil(days: i64, out: &mut Vec<u8>) -> &'static [u8] {
     let civil = Civil::from_days(days);
-    let (year, era): (i64, &[u8]) = if civil.year > 0 {
-        (civil.year, b"")
+    let era = write_year(civil.year, out);
+    out.push(b'-');
+    write_two(i64::from(civil.month), out);
+    out.push(b'-');
+    write_two(i64::from(civil.day), out);
+    era
+}
+
+/// Appends a year; returns what must follow at the end: ` BC` or nothing.
+fn write_year(astronomical: i64, out: &mut Vec<u8>) -> &'static [u8] {
+    let (year, era): (i64, &[u8]) = if astronomical > 0 {
+        (astronomical, b"")
     } else {
-        (1 - civil.year, b" BC")
+        (1 - astronomical, b" BC")
     };
     if year < 10_000 {
         write_two(year / 100, out);
@@ -346,10 +365,6 @@ fn write_civil(days: i64, out: &mut Vec<u8>) -> &'static [u8] {
     } else {
         write!(out, "{year}").expect("a Vec takes everything");
     }
-    out.push(b'-');
-    write_two(i64::from(civil.month), out);
-    out.push(b'-');
-    write_two(i64::from(civil.day), out);
     era
 }
 

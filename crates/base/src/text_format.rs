@@ -12,7 +12,7 @@ mod array;
 mod float;
 
 use crate::bits::Bits;
-use crate::datetime::{self, DateOrder, TimeZone};
+use crate::datetime::{self, DateOrder, DateStyle, TimeZone};
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::{self, IntervalStyle};
 use crate::json::{self, Json};
@@ -33,6 +33,10 @@ pub struct FormatContext {
     pub zone: TimeZone,
     /// In which order the parts of dates are read that do not begin with the year.
     pub date_order: DateOrder,
+    /// How dates and timestamps print.
+    pub date_style: DateStyle,
+    /// How values of `bytea` print.
+    pub bytea_output: ByteaOutput,
     /// How intervals print.
     pub interval_style: IntervalStyle,
     /// Above 0: floats print the shortest digits that read back; else 15 (or 6) and this many.
@@ -46,11 +50,23 @@ impl Default for FormatContext {
         FormatContext {
             zone: TimeZone::utc(),
             date_order: DateOrder::default(),
+            date_style: DateStyle::default(),
+            bytea_output: ByteaOutput::default(),
             interval_style: IntervalStyle::default(),
             extra_float_digits: 1,
             objects: ObjectNames::default(),
         }
     }
+}
+
+/// How values of `bytea` print.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ByteaOutput {
+    /// `\\x` and two digits a byte.
+    #[default]
+    Hex,
+    /// As text, with three octal digits for what ASCII cannot print.
+    Escape,
 }
 
 /// Appends a value of type `ty`; nothing for NULL.
@@ -76,6 +92,15 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
         Value::Float8(v) => float::write_f64(*v, context.extra_float_digits, out),
         Value::Numeric(v) => write!(out, "{v}").expect("a Vec takes everything"),
         Value::Text(v) => out.extend_from_slice(v.as_bytes()),
+        Value::Bytea(v) if context.bytea_output == ByteaOutput::Escape => {
+            for &byte in v.iter() {
+                match byte {
+                    b'\\' => out.extend_from_slice(b"\\\\"),
+                    b' '..=b'~' => out.push(byte),
+                    _ => write!(out, "\\{byte:03o}").expect("a Vec takes everything"),
+                }
+            }
+        }
         Value::Bytea(v) => {
             out.reserve(2 + 2 * v.len());
             out.extend_from_slice(b"\\x");
@@ -83,9 +108,16 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
                 out.extend_from_slice(&hex(*byte));
             }
         }
-        Value::Date(v) => datetime::write_date(*v, out),
-        Value::Timestamp(v) => datetime::write_timestamp(*v, out),
-        Value::TimestampTz(v) => datetime::write_timestamptz(*v, &context.zone, out),
+        Value::Date(v) => {
+            datetime::write_date_in_style(*v, context.date_style, context.date_order, out);
+        }
+        Value::Timestamp(v) => {
+            datetime::write_timestamp_in_style(*v, context.date_style, context.date_order, out);
+        }
+        Value::TimestampTz(v) => {
+            let (zone, style) = (&context.zone, context.date_style);
+            datetime::write_timestamptz_in_style(*v, zone, style, context.date_order, out);
+        }
         Value::Uuid(v) => {
             for (i, byte) in v.iter().enumerate() {
                 if matches!(i, 4 | 6 | 8 | 10) {

@@ -73,8 +73,7 @@ fn bad(line: u64, what: impl std::fmt::Display) -> SqlError {
 
 impl CopyReader {
     pub fn new(format: CopyFormat, names: Vec<String>) -> CopyReader {
-        let header_pending =
-            format.header != CopyHeader::None || format.kind == CopyKind::Binary;
+        let header_pending = format.header != CopyHeader::None || format.kind == CopyKind::Binary;
         CopyReader {
             format,
             names,

@@ -118,7 +118,9 @@ fn changed_rows(
     };
     match planned.command {
         Command::Run(procedure) if !procedure.is_call() => Ok((Some(procedure), planned.columns)),
-        _ => Err(SqlError::unsupported("COPY of a statement that fires triggers")),
+        _ => Err(SqlError::unsupported(
+            "COPY of a statement that fires triggers",
+        )),
     }
 }
 
@@ -481,11 +483,7 @@ impl Copied<'_> {
     }
 }
 
-fn read_format(
-    planner: &Planner,
-    nodes: &[Node],
-    from: bool,
-) -> SqlResult<(CopyFormat, About)> {
+fn read_format(planner: &Planner, nodes: &[Node], from: bool) -> SqlResult<(CopyFormat, About)> {
     let mut options = Options::default();
     for node in nodes {
         let Some(NodeEnum::DefElem(option)) = inner(node) else {
@@ -526,7 +524,9 @@ fn read_format(
             return invalid(&format!("COPY force {what} available only in CSV mode"));
         }
         if is_other {
-            return invalid(&format!("COPY force {what} only available using COPY {way}"));
+            return invalid(&format!(
+                "COPY force {what} only available using COPY {way}"
+            ));
         }
     }
     let csv = kind == CopyKind::Csv;
@@ -654,16 +654,18 @@ fn read_option(
                 return Err(twice());
             }
             let message = format!("{name} requires a Boolean value or \"match\"");
-            into.header = Some(match text.as_deref().map(str::to_ascii_lowercase).as_deref() {
-                Some("match") if from => CopyHeader::Match,
-                Some("match") => {
-                    let message = "cannot use \"match\" with HEADER in COPY TO";
-                    return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-                }
-                None | Some("true" | "on" | "1") => CopyHeader::Line,
-                Some("false" | "off" | "0") => CopyHeader::None,
-                Some(_) => return Err(SqlError::new(SqlState::SYNTAX_ERROR, message)),
-            });
+            into.header = Some(
+                match text.as_deref().map(str::to_ascii_lowercase).as_deref() {
+                    Some("match") if from => CopyHeader::Match,
+                    Some("match") => {
+                        let message = "cannot use \"match\" with HEADER in COPY TO";
+                        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+                    }
+                    None | Some("true" | "on" | "1") => CopyHeader::Line,
+                    Some("false" | "off" | "0") => CopyHeader::None,
+                    Some(_) => return Err(SqlError::new(SqlState::SYNTAX_ERROR, message)),
+                },
+            );
             Ok(())
         }
         // Rows are as visible as any others here; there is nothing to freeze.

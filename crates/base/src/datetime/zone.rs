@@ -209,6 +209,25 @@ impl TimeZone {
         i64::from(rules.to_offset(moment).seconds())
     }
 
+    /// What the zone is called at a moment (microseconds since 2000-01-01 UTC): `CET`, or its offset where it has no such name.
+    pub fn name_at(&self, micros: i64) -> String {
+        let rules = match &self.rules {
+            // `<+02>-02`
+            Rules::Fixed(_) => {
+                let name = self
+                    .name
+                    .strip_prefix('<')
+                    .and_then(|name| name.split_once('>'));
+                return name.map_or(&*self.name, |(name, _)| name).to_string();
+            }
+            Rules::Named(rules) => rules,
+        };
+        let unix = cycled(micros) - UNIX_EPOCH_MICROS;
+        let moment = jiff::Timestamp::from_microsecond(unix)
+            .expect("a checked timestamp, cycled, is in range");
+        rules.to_offset_info(moment).abbreviation().to_string()
+    }
+
     /// Seconds east of Greenwich for what clocks of the zone show (microseconds since 2000-01-01
     /// 00:00 there).
     pub fn offset_of_local(&self, micros: i64) -> i64 {

@@ -8,6 +8,8 @@
 pub(super) enum Kind {
     /// Any text; kept for SHOW.
     Text,
+    /// How values of `bytea` print.
+    ByteaOutput,
     /// A boolean; kept for SHOW and for those who ask.
     Bool,
     /// Milliseconds, with PostgreSQL's units.
@@ -87,7 +89,7 @@ pub(super) const KNOWN: &[Known] = &[
     known(
         "bytea_output",
         "hex",
-        Kind::Only,
+        Kind::ByteaOutput,
         None,
         "Format of bytea text output.",
     ),
@@ -117,7 +119,7 @@ pub(super) const KNOWN: &[Known] = &[
         "ISO, MDY",
         Kind::DateStyle,
         Some("DateStyle"),
-        "Format of dates; always ISO.",
+        "Format of dates, and the order in which they are read.",
     ),
     known(
         "default_table_access_method",

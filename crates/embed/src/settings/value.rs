@@ -6,8 +6,9 @@
 use super::Settings;
 use super::known::{Kind, Known};
 use crate::history::AsOf;
-use quintet_base::datetime::{DateOrder, TimeZone};
+use quintet_base::datetime::{DateOrder, DateStyle, TimeZone};
 use quintet_base::interval::IntervalStyle;
+use quintet_base::text_format::ByteaOutput;
 use quintet_base::{Level, SqlError, SqlResult, SqlState};
 use quintet_engine::Engine;
 
@@ -126,26 +127,24 @@ impl Settings {
                 Ok(value.to_string())
             }
             Kind::DateStyle => {
-                let lower = value.to_ascii_lowercase();
-                let part = lower.split(',').map(str::trim).find(|part| *part != "iso");
-                let order = match part {
-                    // What says nothing of the order leaves it.
-                    None => self.format.date_order,
-                    Some("mdy" | "us" | "noneuro") => DateOrder::Mdy,
-                    Some("dmy" | "european" | "euro") => DateOrder::Dmy,
-                    Some("ymd") => DateOrder::Ymd,
-                    Some(_) => {
-                        return Err(SqlError::unsupported(format!("DateStyle \"{value}\""))
-                            .hint("Only ISO output is available."));
-                    }
-                };
-                let name = match order {
+                let (style, order) = date_style(value).map_err(|why| invalid().detail(why))?;
+                self.format.date_style = style.unwrap_or(self.format.date_style);
+                self.format.date_order = order.unwrap_or(self.format.date_order);
+                let order = match self.format.date_order {
                     DateOrder::Mdy => "MDY",
                     DateOrder::Dmy => "DMY",
                     DateOrder::Ymd => "YMD",
                 };
-                self.format.date_order = order;
-                Ok(format!("ISO, {name}"))
+                Ok(format!("{}, {order}", self.format.date_style.name()))
+            }
+            Kind::ByteaOutput => {
+                let value = value.to_ascii_lowercase();
+                self.format.bytea_output = match value.as_str() {
+                    "hex" => ByteaOutput::Hex,
+                    "escape" => ByteaOutput::Escape,
+                    _ => return Err(invalid().hint("Available values: escape, hex.")),
+                };
+                Ok(value)
             }
             Kind::IntervalStyle => {
                 let style = |style: &IntervalStyle| style.name().eq_ignore_ascii_case(value);
@@ -307,4 +306,44 @@ pub(crate) fn refuse_restricted(name: &str) -> SqlResult<()> {
 pub(super) fn invalid(name: &str, value: &str) -> SqlError {
     let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
     SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message)
+}
+
+/// The style and the order that a `DateStyle` says; each, if it says one.
+///
+/// # Errors
+/// A word that means neither, and two that do not go together.
+fn date_style(value: &str) -> Result<(Option<DateStyle>, Option<DateOrder>), String> {
+    let (mut style, mut order) = (None, None);
+    // What has been said is not said otherwise.
+    fn set<T: PartialEq>(slot: &mut Option<T>, new: T) -> Result<(), String> {
+        match slot.replace(new) {
+            old if old.is_none() || old == *slot => Ok(()),
+            _ => Err("Conflicting \"datestyle\" specifications.".to_string()),
+        }
+    }
+    let mut is_default = false;
+    let parts = value.split(',').map(str::trim);
+    for part in parts.filter(|_| !value.trim().is_empty()) {
+        match part.to_ascii_lowercase().as_str() {
+            "iso" => set(&mut style, DateStyle::Iso)?,
+            "sql" => set(&mut style, DateStyle::Sql)?,
+            "german" => set(&mut style, DateStyle::German)?,
+            word if word.starts_with("postgres") => set(&mut style, DateStyle::Postgres)?,
+            "mdy" | "us" => set(&mut order, DateOrder::Mdy)?,
+            word if word.starts_with("noneuro") => set(&mut order, DateOrder::Mdy)?,
+            "dmy" => set(&mut order, DateOrder::Dmy)?,
+            word if word.starts_with("euro") => set(&mut order, DateOrder::Dmy)?,
+            "ymd" => set(&mut order, DateOrder::Ymd)?,
+            "default" => is_default = true,
+            _ => return Err(format!("Unrecognized key word: \"{part}\".")),
+        }
+    }
+    if is_default {
+        style = style.or(Some(DateStyle::Iso));
+        order = order.or(Some(DateOrder::Mdy));
+    }
+    if style == Some(DateStyle::German) {
+        order = order.or(Some(DateOrder::Dmy));
+    }
+    Ok((style, order))
 }

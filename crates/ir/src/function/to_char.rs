@@ -36,7 +36,9 @@ fn moment(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
         Value::TimestampTz(micros) => {
             let zone = &host.format().zone;
             let local = datetime::timestamptz_to_timestamp(*micros, zone)?;
-            print::Shown::of_timestamp(local, Some((zone.offset_at(*micros), zone.name())))
+            let name = zone.name_at(*micros);
+            let shown = print::Shown::of_timestamp(local, Some((zone.offset_at(*micros), &name)));
+            return shown.print(template).map(Value::text);
         }
         Value::Interval(interval) => print::Shown::of_interval(*interval),
         other => wrong_type(other),

@@ -10,6 +10,7 @@ use super::{string, texts};
 use crate::eval::Host;
 use crate::function::{Function, builtin as new, fail, str};
 use quintet_base::SqlType::{self, Json as Plain, Jsonb, Record, TextArray, Unknown};
+use quintet_base::datetime::DateStyle;
 use quintet_base::json::write_string;
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::value::Array;
@@ -46,7 +47,20 @@ fn marked(array: &Array) -> Option<&str> {
 
 /// A date or timestamp as ISO 8601 has it, everything else as ever.
 fn shown(value: &Value, format: &FormatContext) -> String {
-    let text = text_format::to_string(value, value.natural_type(), format);
+    let ty = value.natural_type();
+    let text = match value {
+        Value::Date(_) | Value::Timestamp(_) | Value::TimestampTz(_)
+            if format.date_style != DateStyle::Iso =>
+        {
+            let date_style = DateStyle::Iso;
+            let iso = FormatContext {
+                date_style,
+                ..format.clone()
+            };
+            text_format::to_string(value, ty, &iso)
+        }
+        _ => text_format::to_string(value, ty, format),
+    };
     match value {
         Value::Timestamp(_) => text.replacen(' ', "T", 1),
         Value::TimestampTz(_) => {

@@ -257,12 +257,8 @@ impl<'z> Shown<'z> {
             }
             Field::ZoneName(case) => {
                 no_interval()?;
-                if let Some((offset, name)) = self.zone {
-                    let shown = match name {
-                        "UTC" => "UTC".to_string(),
-                        _ => offset_text(offset),
-                    };
-                    out.push_str(&in_case(&shown, case));
+                if let Some((_, name)) = self.zone {
+                    out.push_str(&in_case(name, case));
                 }
             }
             Field::ZoneHour => {
