@@ -42,3 +42,35 @@ rollback to a
 show application_name
 rollback
 show application_name
+begin;
+savepoint s;
+set transaction read only;
+show transaction_read_only;
+create table savepoint_refused (a int);
+rollback to s;
+show transaction_read_only;
+create table savepoint_made (a int);
+savepoint deeper;
+set transaction read only;
+release deeper;
+show transaction_read_only;
+insert into savepoint_made values (1);
+savepoint s2;
+set transaction read only;
+savepoint s3;
+set transaction read write;
+rollback to s3;
+show transaction_read_only;
+rollback to s2;
+insert into savepoint_made values (2);
+select * from savepoint_made;
+rollback;
+begin read only;
+savepoint s;
+set transaction read write;
+rollback;
+begin;
+set transaction read only;
+set transaction read write;
+show transaction_read_only;
+rollback;

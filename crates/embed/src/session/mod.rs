@@ -149,6 +149,8 @@ struct Savepoint {
     noted: listening::Noted,
     mark: Option<Mark>,
     schema: Option<Arc<Schema>>,
+    /// Whether the transaction was read-only.
+    read_only: bool,
     /// The settings as they were then, and what was to be put back after those that are local; `None` as long as no SET came since.
     settings: Option<Box<(Settings, LocalSettings)>>,
 }

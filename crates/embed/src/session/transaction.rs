@@ -134,6 +134,12 @@ impl Session {
             self.uncommitted = modes.uncommitted;
         }
         if let Some(read_only) = modes.read_only {
+            if self.host.read_only && !read_only && !self.savepoints.is_empty() {
+                return Err(SqlError::new(
+                    SqlState::ACTIVE_SQL_TRANSACTION,
+                    "cannot set transaction read-write mode inside a read-only transaction",
+                ));
+            }
             if self.host.read_only && !read_only && self.txn.is_some() {
                 return Err(SqlError::new(
                     SqlState::ACTIVE_SQL_TRANSACTION,
@@ -417,6 +423,7 @@ impl Session {
             noted,
             mark,
             schema: self.changed_schema.clone(),
+            read_only: self.host.read_only,
             settings: None,
         });
         Ok(())
@@ -439,6 +446,7 @@ impl Session {
             (_, None) => {}
         }
         self.changed_schema = savepoint.schema.clone();
+        self.host.read_only = savepoint.read_only;
         let noted = savepoint.noted;
         self.back_to(noted);
         self.mode = Mode::Explicit;
@@ -448,6 +456,8 @@ impl Session {
     pub(super) fn release(&mut self, name: &str) -> SqlResult<()> {
         self.only_in_block("RELEASE SAVEPOINT")?;
         let place = self.find_savepoint(name)?;
+        // What was said within it ends with it, also when its changes stay.
+        self.host.read_only = self.savepoints[place].read_only;
         self.savepoints.truncate(place);
         Ok(())
     }
