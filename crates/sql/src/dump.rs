@@ -19,6 +19,7 @@ use crate::records::{
     CheckOption, CheckRecord, ColumnRecord, CommentRecord, ForeignKeyRecord, SecurityRecord,
     TableRecord, TriggerRecord, TypeKind, TypeRecord, ViewColumnRecord, ViewRecord,
 };
+use crate::routine::StoredRoutine;
 use crate::system::policies::command_word;
 use crate::system::{self, triggers::definition_of};
 use crate::temporary::is_temporary;
@@ -114,7 +115,8 @@ impl Catalog {
                 add("before", run(), part_text(table, part));
             }
         }
-        for routine in self.all_routines() {
+        let lasting = |routine: &&Arc<StoredRoutine>| !is_temporary(&routine.record.schema);
+        for routine in self.all_routines().filter(lasting) {
             let record = &routine.record;
             let mut text = record.text.trim().trim_end_matches(';').to_owned();
             if !record.altered.is_empty() {

@@ -364,14 +364,19 @@ impl<'a> Planner<'a> {
         self.path.iter().find(knows).map(String::as_str) == Some(schema)
     }
 
-    /// The routines that a name may mean.
+    /// The routines that a name may mean; temporary ones by `pg_temp` only, wherever the path has that.
     pub fn find_routines(&self, schema: Option<&str>, name: &str) -> Vec<&'a Arc<StoredRoutine>> {
         let catalog = self.catalog();
         match schema {
+            Some(schema) if schema == "pg_temp" || is_temporary(schema) => self
+                .temporary()
+                .filter(|own| schema == "pg_temp" || schema == *own)
+                .map_or_else(Vec::new, |own| catalog.routines(own, name)),
             Some(schema) => catalog.routines(schema, name),
             None => {
                 let found = self.path.iter();
                 found
+                    .filter(|schema| !is_temporary(schema))
                     .flat_map(|schema| catalog.routines(schema, name))
                     .collect()
             }

@@ -227,7 +227,8 @@ impl StoredRoutine {
     }
 }
 
-/// Stored text means the same whatever the session's settings, but for the schemas that bare names are looked for in.
+/// Stored text means the same whatever the session's settings, but for the schemas that bare names are looked for in, of which
+/// one may be a session's temporary one.
 fn with_context<T>(
     catalog: &Catalog,
     path: &str,
@@ -238,7 +239,7 @@ fn with_context<T>(
     make(&PlanContext {
         catalog,
         schema: path,
-        user: Who::SYSTEM,
+        user: Who::along(path),
         database: "",
         format: &format,
         dynamic,

@@ -3,7 +3,7 @@
 //! Relies on: the session's number (`Who`), which no other session has while it lives.  Promises: a session finds its own
 //! by bare names first and as `pg_temp`, and no other's by any name.  Does not: make or empty them (`ddl::temporary`).
 
-use crate::planner::Who;
+use crate::planner::{Who, names_of_path};
 
 /// What every such schema's name begins with.
 const PREFIX: &str = "pg_temp_";
@@ -28,6 +28,15 @@ impl Who {
     pub(crate) fn within(schema: &str) -> Who {
         Who {
             temporary: session_of(schema).unwrap_or(0),
+            ..Who::SYSTEM
+        }
+    }
+
+    /// The same in the session whose temporary schema a search path names.
+    pub(crate) fn along(path: &str) -> Who {
+        let mut names = names_of_path(path);
+        Who {
+            temporary: names.find_map(|name| session_of(&name)).unwrap_or(0),
             ..Who::SYSTEM
         }
     }

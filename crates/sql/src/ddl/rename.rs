@@ -25,6 +25,7 @@ use crate::records::{
 use crate::rewrite::same;
 use crate::routine;
 use crate::stored;
+use crate::temporary::is_temporary;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{ObjectType, ObjectWithArgs, RangeVar, RenameStmt};
 use quintet_base::{SqlError, SqlResult, SqlState, TableId};
@@ -149,7 +150,9 @@ fn routine(
     let stored = required(catalog.routine(id))?;
     let (old, new) = (&stored.record.name, &statement.newname);
     let schema = &stored.record.schema;
-    planner.must_have(planner.schema_object(schema), Privileges::CREATE)?;
+    if !is_temporary(schema) {
+        planner.must_have(planner.schema_object(schema), Privileges::CREATE)?;
+    }
     let key = stored.signature(catalog)?.key();
     for other in catalog.routines(schema, new) {
         if other.signature(catalog)?.key() == key {

@@ -23,7 +23,8 @@ use pg_query::protobuf::{
     AlterTableCmd, AlterTableType, Node, RangeVar, ViewCheckOption, ViewStmt,
 };
 use quintet_base::types::format_type;
-use quintet_base::{SqlError, SqlResult, SqlState, TableId};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, TableId};
+use quintet_ir::{Need, ObjectKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -63,6 +64,9 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
             relation.relname
         ));
         schema = planner.temporary_schema("pg_temp")?.to_string();
+    }
+    if !is_temporary(&schema) && calls_temporary(planner, &inside) {
+        return Err(late("a view that calls a temporary function"));
     }
     let old = match planner.catalog().relation(&schema, &relation.relname) {
         Some(Relation::View(id)) if statement.replace => {
@@ -273,6 +277,17 @@ fn uses_temporary(planner: &Planner, met: &Planner) -> bool {
         let view = catalog.view(id).map(|view| &view.schema);
         table.or(view).is_some_and(|schema| is_temporary(schema))
     })
+}
+
+/// True if what a planner has met calls a temporary function.
+fn calls_temporary(planner: &Planner, met: &Planner) -> bool {
+    let is_so = |need: Need| {
+        let id = RoutineId(need.object.number);
+        let routine = planner.catalog().routine(id);
+        need.object.kind == ObjectKind::Routine
+            && routine.is_some_and(|routine| is_temporary(&routine.record.schema))
+    };
+    met.take_needs().into_iter().any(is_so)
 }
 
 /// CREATE OR REPLACE keeps the columns that there were, and may add some.

@@ -277,7 +277,7 @@ pub(crate) fn callee_of_record(
 fn program_of(planner: &Planner, signature: &Signature) -> SqlResult<Arc<Program>> {
     let gone = || SqlError::internal("a routine that was found is not in the catalogue");
     let stored = planner.catalog().routine(signature.id);
-    let path = planner.named_path();
+    let path = planner.path();
     stored
         .ok_or_else(gone)?
         .program_within(planner.catalog(), path, planner.context.dynamic)

@@ -17,7 +17,6 @@ use crate::names::{self, inner, required};
 use crate::planner::{NOTHING_DYNAMIC, Planner};
 use crate::plpgsql::{self, DataType, ParameterMode, Returns};
 use crate::records::RoutineRecord;
-use crate::temporary::is_temporary;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     CreateFunctionStmt, DropBehavior, DropStmt, FunctionParameterMode, ObjectType, ObjectWithArgs,
@@ -34,11 +33,13 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
         [schema, name] => (*schema, *name),
         _ => return Err(SqlError::unsupported("a name of four parts")),
     };
-    if is_temporary(schema) || schema == "pg_temp" {
-        return Err(SqlError::unsupported("a temporary function"));
-    }
+    let is_own = schema == "pg_temp" || planner.temporary() == Some(schema);
+    let schema = match is_own {
+        true => planner.temporary_schema(schema)?,
+        false => schema,
+    };
     let is_system = matches!(schema, "pg_catalog" | "information_schema");
-    if is_system || !planner.catalog().has_schema(schema) {
+    if is_system || !(is_own || planner.catalog().has_schema(schema)) {
         return Err(match schema {
             "pg_catalog" | "information_schema" => SqlError::new(
                 SqlState::INSUFFICIENT_PRIVILEGE,
@@ -50,7 +51,9 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
             ),
         });
     }
-    planner.must_have(planner.schema_object(schema), Privileges::CREATE)?;
+    if !is_own {
+        planner.must_have(planner.schema_object(schema), Privileges::CREATE)?;
+    }
     let text = planner.statement_text();
     let signature = Signature::of(RoutineId(0), statement, text, planner.context)?;
     check_parameters(planner, &signature)?;
@@ -73,6 +76,7 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
         }
         None => RoutineId(draft.id()),
     };
+    draft.enter(schema)?;
     draft.put_routine(&RoutineRecord {
         id,
         schema: schema.to_string(),
@@ -90,7 +94,7 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
     } else if !planner.context.user.bodies_unchecked && !is_polymorphic(&signature) {
         let next = draft.catalog_to_be()?;
         if let Some(stored) = next.routine(id) {
-            stored.program_within(&next, planner.named_path(), &NOTHING_DYNAMIC)?;
+            stored.program_within(&next, planner.path(), &NOTHING_DYNAMIC)?;
         }
     }
     draft.finish(match statement.is_procedure {

@@ -118,7 +118,7 @@ pub(crate) fn plan_explain(planner: &Planner, explained: &Explained) -> SqlResul
     let stored = catalog
         .routine(id)
         .ok_or_else(|| SqlError::internal("a routine that was found is gone"))?;
-    let program = stored.program_within(catalog, planner.named_path(), &NOTHING_DYNAMIC)?;
+    let program = stored.program_within(catalog, planner.path(), &NOTHING_DYNAMIC)?;
     Ok(Planned {
         columns: vec![text_column("QUERY PLAN")],
         ..planner.command(Command::ExplainRoutine(program), "EXPLAIN")

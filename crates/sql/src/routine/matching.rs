@@ -421,8 +421,13 @@ fn written(name: &str, given: &[Given]) -> String {
 /// # Errors
 /// `3F000`.
 pub(crate) fn check_schema(planner: &Planner, schema: Option<&str>) -> SqlResult<()> {
+    let has_own = || {
+        let own = planner.temporary();
+        own.is_some_and(|own| planner.catalog().has_schema(own))
+    };
     match schema {
         None => Ok(()),
+        Some("pg_temp") if has_own() => Ok(()),
         Some(schema) if planner.catalog().has_schema(schema) => Ok(()),
         Some(other) => Err(SqlError::new(
             SqlState::INVALID_SCHEMA_NAME,
