@@ -749,6 +749,11 @@ impl<'a> Planner<'a> {
         self.params.borrow().clone()
     }
 
+    /// What a planner of a part of this statement has decided of its parameters.
+    pub fn decides_as(&self, part: &Planner) {
+        *self.params.borrow_mut() = part.decided();
+    }
+
     /// The statement's parameters, all decided. Inside a routine others of its statements may decide.
     pub fn finish_params(&self) -> SqlResult<Vec<SqlType>> {
         let params = self.params.borrow().clone();

@@ -65,8 +65,9 @@ fn make(
         return Ok(planned);
     }
     let on_commit = temporary::on_commit(into.on_commit(), &schema)?;
-    let apart = Planner::new(planner.context, planner.source(), &[]);
+    let apart = Planner::new(planner.context, planner.source(), &planner.decided());
     let query = plan_query(&apart, select, None)?;
+    planner.decides_as(&apart);
     let mut draft = Draft::new(planner);
     let mut record = begin(&mut draft, (&schema, name), on_commit)?;
     record.columns = columns(&query.outputs, &names::strings(&into.col_names))?;
@@ -95,7 +96,7 @@ pub(super) fn filling(
         schema: path,
         ..*planner.context
     };
-    let filling = Planner::new(&context, planner.source(), &[]);
+    let filling = Planner::new(&context, planner.source(), &planner.decided());
     filling.acts_as.set(role);
     let insert = InsertStmt {
         relation: Some(RangeVar {

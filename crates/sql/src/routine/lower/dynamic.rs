@@ -7,13 +7,23 @@
 //! [`PlanContext::dynamic`]: crate::planner::PlanContext::dynamic
 
 use super::Lowering;
+use crate::names::inner;
+use crate::parse::{self, Parsed};
+use crate::planner::Planner;
 use crate::plpgsql::{DynamicSql, IntoClause, RowTarget, Statement};
-use crate::variables::Shape;
-use quintet_base::{SqlError, SqlResult, SqlType, TypeMod, Value};
+use crate::routine::any_node;
+use crate::select::plan_query;
+use crate::variables::{Conflict, Shape};
+use pg_query::protobuf::ObjectType;
+use pg_query::{NodeEnum, NodeRef};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::dynamic::{Dynamic, DynamicRows, Landmark, Live};
 use quintet_ir::routine::{Action, Output, Step};
 use quintet_ir::statement::OutputColumn;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 impl Lowering<'_, '_, '_> {
     /// EXECUTE, or the statement itself.
@@ -74,8 +84,8 @@ impl Lowering<'_, '_, '_> {
     /// The text and the arguments.
     pub(super) fn asked(&mut self, sql: &DynamicSql) -> SqlResult<(Expr, Vec<Expr>)> {
         if sql.fixed {
-            let text = Expr::Const(Value::text(sql.text.text.trim()), SqlType::Text);
-            return Ok((text, Vec::new()));
+            let (text, arguments) = self.with_arguments(sql.text.text.trim())?;
+            return Ok((Expr::Const(Value::text(&text), SqlType::Text), arguments));
         }
         let text = self
             .at
@@ -90,6 +100,63 @@ impl Lowering<'_, '_, '_> {
             arguments.push(self.at.converted(value, ty, TypeMod::NONE)?);
         }
         Ok((text, arguments))
+    }
+
+    /// A statement as it stands, with parameters in place of the variables in the query of CREATE TABLE AS; no other one that
+    /// comes here has a query in which PostgreSQL puts them.
+    fn with_arguments(&mut self, text: &str) -> SqlResult<(String, Vec<Expr>)> {
+        let plain = || Ok((text.to_string(), Vec::new()));
+        let parsed = parse::parse(text).ok().and_then(|mut parsed| parsed.pop());
+        let Some(NodeEnum::CreateTableAsStmt(statement)) = parsed.and_then(Parsed::into_node)
+        else {
+            return plain();
+        };
+        // Which names are columns is known when the tables are there.
+        let columns_first = self.at.variables.conflict == Conflict::Column;
+        if statement.objtype() != ObjectType::ObjectTable || columns_first {
+            return plain();
+        }
+        let Some(query @ NodeEnum::SelectStmt(select)) = statement.query.as_deref().and_then(inner)
+        else {
+            return plain();
+        };
+        let places = names_in(query, text);
+        if places.is_empty() {
+            return plain();
+        }
+        // A name that is a variable and a column is refused, as far as the tables are there.
+        let planner = Planner::inside(self.at.context, text, &self.at.variables);
+        if let Err(error) = plan_query(&planner, select, None)
+            && error.state == SqlState::AMBIGUOUS_COLUMN
+        {
+            return Err(error);
+        }
+        let mut arguments = Vec::new();
+        let mut numbers: BTreeMap<&str, Option<usize>> = BTreeMap::new();
+        let mut written = String::new();
+        let mut done = 0;
+        for place in places {
+            let name = &text[place.clone()];
+            let number = match numbers.get(name) {
+                Some(number) => *number,
+                // What is no variable is a column.
+                None => match self.at.expression(name) {
+                    Ok(value) => {
+                        arguments.push(value);
+                        Some(arguments.len())
+                    }
+                    Err(_) => None,
+                },
+            };
+            numbers.insert(name, number);
+            if let Some(number) = number {
+                written.push_str(&text[done..place.start]);
+                written.push_str(&format!("${number}"));
+                done = place.end;
+            }
+        }
+        written.push_str(&text[done..]);
+        Ok((written, arguments))
     }
 
     pub(super) fn dynamic_step(
@@ -216,4 +283,63 @@ impl Lowering<'_, '_, '_> {
         self.rows_around.pop();
         turns
     }
+}
+
+/// Where names stand in a query that are columns or variables, and parameters of the routine, in their order.
+fn names_in(query: &NodeEnum, text: &str) -> Vec<Range<usize>> {
+    let found = RefCell::new(BTreeSet::new());
+    any_node(query, &|node| {
+        let (location, parts) = match node {
+            NodeRef::ColumnRef(column) => {
+                let names = column.fields.iter().filter_map(inner);
+                let names = names.filter(|name| matches!(name, NodeEnum::String(_)));
+                (column.location, names.count())
+            }
+            NodeRef::ParamRef(param) => (param.location, 0),
+            _ => return false,
+        };
+        if let Ok(start) = usize::try_from(location) {
+            let end = start + name_length(text.get(start..).unwrap_or_default(), parts);
+            found.borrow_mut().insert((start, end));
+        }
+        false
+    });
+    let found = found.into_inner().into_iter();
+    found.map(|(start, end)| start..end).collect()
+}
+
+/// How long a name of so many parts is that a text begins with; of none: a parameter's number.
+fn name_length(text: &str, parts: usize) -> usize {
+    let is_part =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80;
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let mut end = 0;
+    for _ in 0..parts.max(1) {
+        while bytes
+            .get(at)
+            .is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b'.')
+        {
+            at += 1;
+        }
+        if bytes.get(at) == Some(&b'"') {
+            at += 1;
+            // Two quotes are one of the name.
+            while let Some(byte) = bytes.get(at) {
+                at += 1;
+                if *byte == b'"' {
+                    match bytes.get(at) {
+                        Some(b'"') => at += 1,
+                        _ => break,
+                    }
+                }
+            }
+        } else {
+            while bytes.get(at).is_some_and(|byte| is_part(*byte)) {
+                at += 1;
+            }
+        }
+        end = at;
+    }
+    end
 }
