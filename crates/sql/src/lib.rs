@@ -48,6 +48,7 @@ mod call;
 pub mod catalog;
 mod coerce;
 pub mod command;
+mod composite;
 mod condition;
 mod copy;
 mod ddl;

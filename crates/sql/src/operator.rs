@@ -6,6 +6,7 @@
 //! Does not: look into subqueries (`subquery`).
 
 use crate::coerce;
+use crate::composite;
 use crate::expr::{Binder, and, or};
 use crate::names::{self, inner, required};
 use crate::once::once;
@@ -181,6 +182,9 @@ impl Binder<'_, '_> {
         // A json, or the name of a cursor, is a text whose equality nobody has defined.
         let plain =
             |ty: SqlType| matches!(ty, SqlType::Unknown | SqlType::Json | SqlType::RefCursor);
+        if left.ty().is_record() && right.ty().is_record() {
+            return composite::compared(self.planner, left, right);
+        }
         if left.ty() == right.ty() && !plain(left.ty()) {
             return Ok((left, right));
         }

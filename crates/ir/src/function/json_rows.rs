@@ -100,15 +100,26 @@ impl<'a> Part<'a> {
     }
 }
 
+/// Added to the number of a composite type, to tell it from an enum.
+const COMPOSITE: i64 = 1 << 40;
+
 /// The number that stands for a type among the arguments: that of an array of an enum is the enum's, below zero.
 pub fn number_of(ty: SqlType) -> i64 {
     match ty {
         SqlType::EnumArray(number) => -i64::from(number),
+        SqlType::Composite(number) => COMPOSITE + i64::from(number),
+        SqlType::CompositeArray(number) => -COMPOSITE - i64::from(number),
         ty => i64::from(ty.oid()),
     }
 }
 
 fn type_of(number: i64) -> SqlResult<SqlType> {
+    if let Ok(composite) = u32::try_from(number.abs() - COMPOSITE) {
+        return Ok(match number > 0 {
+            true => SqlType::Composite(composite),
+            false => SqlType::CompositeArray(composite),
+        });
+    }
     let of_enum = u32::try_from(number.unsigned_abs())
         .map_err(|_| SqlError::internal("rows of JSON of an unknown type"))?;
     Ok(match SqlType::from_oid(of_enum) {

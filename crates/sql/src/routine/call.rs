@@ -203,6 +203,7 @@ impl Binder<'_, '_> {
             signature,
             arguments,
         } = matched(self, call, false)?;
+        let row_of = signature.row.as_ref().map(|table| table.id);
         let columns = signature.columns.clone();
         let types = columns.iter().map(|column| column.ty).collect();
         let first = calls.add(base, signature, arguments, types);
@@ -214,8 +215,10 @@ impl Binder<'_, '_> {
         });
         Ok(Some(Row {
             fields: fields.collect(),
-            table: None,
+            table: row_of,
             missing: None,
+            whole: None,
+            if_any: true,
         }))
     }
 }

@@ -123,7 +123,13 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
     check_schema(planner, schema).map_err(&here)?;
     let argument = |node: &Node| match binder.row(node)? {
         Some(row) => Ok::<_, SqlError>(Argument::Row(row)),
-        None => binder.bind(node).map(Argument::Value),
+        None => {
+            let value = binder.bind(node)?;
+            Ok(match binder.row_of_value(&value)? {
+                Some(row) => Argument::Row(row),
+                None => Argument::Value(value),
+            })
+        }
     };
     let mut given: Vec<Given> = Vec::with_capacity(call.args.len());
     for node in &call.args {
