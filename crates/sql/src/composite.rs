@@ -178,6 +178,27 @@ pub(crate) fn field(value: &Expr, place: usize, ty: SqlType) -> SqlResult<Expr> 
     call(record::FIELD, vec![value.clone(), place], ty)
 }
 
+/// The type of the value whose fields these are, all of them, one after the other.
+pub(crate) fn taken_apart(fields: &[Expr]) -> Option<SqlType> {
+    let mut whole: Option<&Expr> = None;
+    for (number, field) in fields.iter().enumerate() {
+        let Expr::Call { function, args, .. } = field else {
+            return None;
+        };
+        let [value, Expr::Const(Value::Int4(place), _)] = args.as_slice() else {
+            return None;
+        };
+        let is_next = function.name == record::FIELD
+            && usize::try_from(*place) == Ok(number)
+            && whole.is_none_or(|whole| crate::rewrite::same(whole, value));
+        if !is_next {
+            return None;
+        }
+        whole = Some(value);
+    }
+    whole.map(Expr::ty)
+}
+
 /// IS NULL or IS NOT NULL of a value.
 pub(crate) fn null_test(value: Expr, negated: bool) -> SqlResult<Expr> {
     let name = match negated {
@@ -293,4 +314,83 @@ pub(crate) fn no_field(ty: SqlType, name: &str) -> SqlError {
         _ => format!("could not identify column \"{name}\" in record data type"),
     };
     SqlError::new(SqlState::UNDEFINED_COLUMN, message)
+}
+
+/// Composite types inside of a type, with all that is inside of those.
+fn inside(catalog: &Catalog, ty: SqlType, found: &mut Vec<u32>) {
+    let (SqlType::Composite(number) | SqlType::CompositeArray(number)) = ty else {
+        return;
+    };
+    if found.contains(&number) {
+        return;
+    }
+    found.push(number);
+    let shape = catalog.shape(number);
+    for field in shape.iter().flat_map(|shape| &shape.fields) {
+        inside(catalog, field.ty, found);
+    }
+}
+
+/// Sees to it that no column holds values of a composite type that is another one now: rows keep the fields that there were.
+///
+/// # Errors
+/// `0A000`; `2BP01` if the type is gone.
+pub(crate) fn check_kept(now: &Catalog, next: &Catalog) -> SqlResult<()> {
+    for table in next.tables() {
+        for (_, column) in table.visible_columns() {
+            let mut kept = Vec::new();
+            inside(next, column.ty, &mut kept);
+            for number in kept {
+                let (before, after) = (now.shape(number), next.shape(number));
+                let relation = TableId(number & !ROW_TYPE);
+                let comes_later = next.rows_of(relation).is_none() || relation.0 > table.id.0;
+                if number & ROW_TYPE != 0 && after.is_some() && relation != table.id && comes_later {
+                    // A dump makes tables in their order, and views behind them.
+                    let what = "the rows of a view, or of a table that was made later, as a column's type";
+                    return Err(SqlError::unsupported(what));
+                }
+                let Some(before) = before else {
+                    continue;
+                };
+                let word = match number & ROW_TYPE {
+                    0 => "type",
+                    _ => "table",
+                };
+                let (_, of) = now.name_of_composite(number).unwrap_or_default();
+                let of_column = format!("{}.{}", table.name, column.name);
+                let Some(after) = after else {
+                    let message =
+                        format!("cannot drop {word} {of} because other objects depend on it");
+                    let detail = format!(
+                        "column {} of table {} depends on type {of}",
+                        column.name, table.name
+                    );
+                    return Err(SqlError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                        .detail(detail)
+                        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+                };
+                let types = |shape: &Shape| -> Vec<(SqlType, TypeMod)> {
+                    let fields = shape.fields.iter();
+                    fields.map(|field| (field.ty, field.modifier)).collect()
+                };
+                if types(&before) != types(&after) {
+                    let its = if word == "type" { "it" } else { "its row type" };
+                    let message = format!(
+                        "cannot alter {word} \"{of}\" because column \"{of_column}\" uses {its}"
+                    );
+                    return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+                }
+            }
+            if let SqlType::Composite(number) | SqlType::CompositeArray(number) = column.ty
+                && number == table.id.0 | ROW_TYPE
+            {
+                let message = format!(
+                    "composite type {} cannot be made a member of itself",
+                    table.name
+                );
+                return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+            }
+        }
+    }
+    Ok(())
 }

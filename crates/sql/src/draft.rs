@@ -4,6 +4,7 @@
 //! are free when they are taken, and what is added first is done first.  Does not: decide what a
 //! statement means.
 
+use crate::composite::check_kept;
 use crate::catalog::{Catalog, CatalogChange, Relation};
 use crate::command::{Command, DdlPlan, Planned};
 use crate::ddl::{check_keys, refuse_actions, refuse_unfired};
@@ -705,6 +706,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             }
         }
         check_keys(self.planner, &next)?;
+        check_kept(self.planner.catalog(), &next)?;
         let neighbours = self.neighbours(&next)?;
         if !neighbours.is_empty() {
             self.work(Work::Fence(neighbours));

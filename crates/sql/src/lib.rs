@@ -80,6 +80,7 @@ mod once;
 mod operator;
 mod output;
 pub mod parse;
+mod parts;
 mod partition;
 mod planner;
 mod plpgsql;

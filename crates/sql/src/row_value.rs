@@ -16,6 +16,9 @@ use quintet_base::{self as base, SqlError, SqlResult, SqlState, SqlType, Str, Ta
 use quintet_ir::{CompareOp, Expr};
 use std::sync::Arc;
 
+/// What a function's row is called whose call is written where a value stands.
+pub(crate) const CALLED: &str = "\u{1}row";
+
 /// A row.
 #[derive(Debug)]
 pub(crate) struct Row {
@@ -171,6 +174,7 @@ impl Binder<'_, '_> {
             }
         });
         let fields: Vec<Field> = fields.collect();
+        let of_call = table.name == CALLED;
         let missing = table.is_optional.then(|| match table.anchor() {
             Some(anchor) => is_null(anchor),
             None => and(fields.iter().map(|field| is_null(&field.expr)).collect()),
@@ -180,7 +184,7 @@ impl Binder<'_, '_> {
             table: table.columns.first().and_then(|c| c.origin).map(|o| o.0),
             missing,
             whole: None,
-            if_any: false,
+            if_any: of_call,
         }))
     }
 
@@ -195,7 +199,11 @@ impl Binder<'_, '_> {
         let missing = row.missing;
         let (mut fields, mut shapes) = (Vec::new(), Vec::new());
         for field in row.fields {
-            let expr = coerce::settle(self.planner, field.expr)?;
+            let expr = match field.expr {
+                // As in PostgreSQL it has no type until somebody asks for one.
+                known @ Expr::Const(_, SqlType::Unknown) => known,
+                other => coerce::settle(self.planner, other)?,
+            };
             shapes.push(FieldShape {
                 name: Str::from(field.name.as_str()),
                 ty: expr.ty(),
@@ -203,13 +211,20 @@ impl Binder<'_, '_> {
             });
             fields.push(expr);
         }
-        let known = row.table.and_then(|table| {
-            let ty = composite::type_of_rows(self.planner.catalog(), table)?;
+        let of_value = composite::taken_apart(&fields);
+        let of_table = || {
+            let catalog = self.planner.catalog();
+            composite::type_of_rows(catalog, row.table?)
+        };
+        let known = of_value.or_else(of_table).and_then(|ty| {
             let SqlType::Composite(number) = ty else {
                 return None;
             };
             let shape = self.planner.catalog().shape(number)?;
-            let same = |(a, b): (&FieldShape, &FieldShape)| a.name == b.name && a.ty == b.ty;
+            let renamed = of_value.is_some();
+            let same = |(a, b): (&FieldShape, &FieldShape)| {
+                (renamed || a.name == b.name) && a.ty == b.ty
+            };
             let is_it = shape.fields.len() == shapes.len();
             (is_it && shape.fields.iter().zip(&shapes).all(same)).then_some(shape)
         });

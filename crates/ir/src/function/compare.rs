@@ -95,9 +95,11 @@ pub fn compare_type(op: CompareOp, left: SqlType, right: SqlType) -> SqlResult<S
             false => Record,
         });
     }
+    if same.is_record() && (left == Unknown || right == Unknown) {
+        return Ok(Record);
+    }
     let own = same.element().is_some()
         || same.is_enum()
-        || same.is_record()
         || same.range_kind().is_some();
     if own && (right == same || right == Unknown) {
         return Ok(same);
