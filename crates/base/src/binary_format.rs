@@ -161,11 +161,7 @@ fn holds_fields(array: &Array) -> bool {
         && !values.all(|value| matches!(value, Value::Record(_) | Value::Null))
 }
 
-fn write_record(
-    record: &Record,
-    out: &mut Vec<u8>,
-    write: &dyn Fn(&Value, SqlType, &mut Vec<u8>),
-) {
+fn write_record(record: &Record, out: &mut Vec<u8>, write: &dyn Fn(&Value, SqlType, &mut Vec<u8>)) {
     out.extend_from_slice(&(record.values.len() as i32).to_be_bytes());
     for (value, field) in record.values.iter().zip(&record.shape.fields) {
         out.extend_from_slice(&field.ty.oid().to_be_bytes());
@@ -188,7 +184,10 @@ fn read_record(number: u32, bytes: &[u8], context: &FormatContext) -> SqlResult<
     let mut cursor = Cursor { ty, rest: bytes };
     let count = cursor.i32()?;
     if usize::try_from(count) != Ok(shape.fields.len()) {
-        let message = format!("wrong number of columns: {count}, expected {}", shape.fields.len());
+        let message = format!(
+            "wrong number of columns: {count}, expected {}",
+            shape.fields.len()
+        );
         return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
     }
     let mut values = Vec::with_capacity(shape.fields.len());

@@ -94,7 +94,11 @@ impl Record {
     /// The names of the fields, those of the catalogue where it has none.
     pub fn names(&self, format: &FormatContext) -> Vec<Str> {
         let shape = self.shape.named(format);
-        shape.fields.iter().map(|field| field.name.clone()).collect()
+        shape
+            .fields
+            .iter()
+            .map(|field| field.name.clone())
+            .collect()
     }
 }
 

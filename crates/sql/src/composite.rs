@@ -133,9 +133,10 @@ impl Planner<'_> {
             (SqlType::Record, Expr::Const(Value::Record(value), _)) => {
                 Some(Arc::clone(&value.shape))
             }
-            (SqlType::Record, Expr::Case { branches, .. }) => {
-                branches.iter().rev().find_map(|(_, value)| self.shape_of(value))
-            }
+            (SqlType::Record, Expr::Case { branches, .. }) => branches
+                .iter()
+                .rev()
+                .find_map(|(_, value)| self.shape_of(value)),
             (SqlType::Record, Expr::Cast { input, .. }) if input.ty().is_record() => {
                 self.shape_of(input)
             }
@@ -255,7 +256,8 @@ pub(crate) fn convert(
     }
     let given = planner.shape_of(expr)?;
     let wanted = planner.catalog().shape(number)?;
-    let if_any = matches!(expr, Expr::Call { function, .. } if function.name == record::MAKE_IF_ANY);
+    let if_any =
+        matches!(expr, Expr::Call { function, .. } if function.name == record::MAKE_IF_ANY);
     let fields = given.fields.iter().enumerate();
     let fields = fields.map(|(place, known)| match expr {
         Expr::Call { args, .. } if args.len() == given.fields.len() + 1 => {
@@ -300,7 +302,12 @@ fn fitted(
             }
         })?;
         let explicit = context == CastContext::Explicit;
-        Ok(coerce::apply_modifier(converted, known.ty, known.modifier, explicit))
+        Ok(coerce::apply_modifier(
+            converted,
+            known.ty,
+            known.modifier,
+            explicit,
+        ))
     });
     fit.collect()
 }
@@ -344,9 +351,11 @@ pub(crate) fn check_kept(now: &Catalog, next: &Catalog) -> SqlResult<()> {
                 let (before, after) = (now.shape(number), next.shape(number));
                 let relation = TableId(number & !ROW_TYPE);
                 let comes_later = next.rows_of(relation).is_none() || relation.0 > table.id.0;
-                if number & ROW_TYPE != 0 && after.is_some() && relation != table.id && comes_later {
+                if number & ROW_TYPE != 0 && after.is_some() && relation != table.id && comes_later
+                {
                     // A dump makes tables in their order, and views behind them.
-                    let what = "the rows of a view, or of a table that was made later, as a column's type";
+                    let what =
+                        "the rows of a view, or of a table that was made later, as a column's type";
                     return Err(SqlError::unsupported(what));
                 }
                 let Some(before) = before else {
@@ -365,9 +374,11 @@ pub(crate) fn check_kept(now: &Catalog, next: &Catalog) -> SqlResult<()> {
                         "column {} of table {} depends on type {of}",
                         column.name, table.name
                     );
-                    return Err(SqlError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                        .detail(detail)
-                        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+                    return Err(
+                        SqlError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                            .detail(detail)
+                            .hint("Use DROP ... CASCADE to drop the dependent objects too."),
+                    );
                 };
                 let types = |shape: &Shape| -> Vec<(SqlType, TypeMod)> {
                     let fields = shape.fields.iter();

@@ -4,9 +4,9 @@
 //! are free when they are taken, and what is added first is done first.  Does not: decide what a
 //! statement means.
 
-use crate::composite::check_kept;
 use crate::catalog::{Catalog, CatalogChange, Relation};
 use crate::command::{Command, DdlPlan, Planned};
+use crate::composite::check_kept;
 use crate::ddl::{check_keys, refuse_actions, refuse_unfired};
 use crate::partition::{PartitionRecord, PartitioningRecord};
 use crate::planner::Planner;

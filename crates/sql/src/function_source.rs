@@ -14,7 +14,7 @@ use crate::planner::Planner;
 use crate::routine::{Matched, callee, callee_of_record, is_routine, matched};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::set_source::{add_json_rows, add_set};
-use crate::sets::side_by_side as side_by_side_sets;
+use crate::sets::{is_of_sets, side_by_side as side_by_side_sets};
 use crate::tree;
 use crate::types;
 use crate::unnest::side_by_side;
@@ -106,6 +106,7 @@ pub(crate) fn bind_function(
             }
             if let ("unnest", [array], false) = (name, args.as_slice(), item.ordinality)
                 && matches!(array.ty(), SqlType::CompositeArray(_))
+                && !is_of_sets(&table)
             {
                 add_records(planner, &mut from, &table, array.clone());
                 rename_columns(planner, &mut from, item.alias.as_ref())?;
@@ -184,7 +185,9 @@ fn records_of_json(binder: &Binder, name: &str, call: &FuncCall) -> SqlResult<Op
     }
     let (base, document) = (binder.bind(base)?, binder.bind(document)?);
     if !is_one {
-        return binder.populated(name, &POPULATE_ALL, base, document).map(Some);
+        return binder
+            .populated(name, &POPULATE_ALL, base, document)
+            .map(Some);
     }
     let record = binder.populated(name, &POPULATE, base, document)?;
     Ok(Some(Expr::Array {

@@ -305,6 +305,17 @@ impl Binder<'_, '_> {
                 ty = compare_type(CompareOp::Eq, ty, item.ty()).map_err(&here)?;
             }
         }
+        if ty.is_record() {
+            let same = list.into_iter().map(|item| {
+                let found = self.compare(CompareOp::Eq, input.clone(), item);
+                found.map_err(&here)
+            });
+            let found = or(same.collect::<SqlResult<Vec<Expr>>>()?);
+            return Ok(match negated {
+                true => Expr::Not(Box::new(found)),
+                false => found,
+            });
+        }
         if ty == SqlType::Unknown {
             ty = SqlType::Text;
         }

@@ -6,10 +6,12 @@
 use crate::expr::Binder;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
+use crate::row_value::Row;
 use crate::scope::{Output, Scope};
 use pg_query::NodeEnum;
-use crate::row_value::Row;
-use pg_query::protobuf::{AExprKind, AIndirection, MinMaxOp, Node, ResTarget, SqlValueFunctionOp, SubLinkType};
+use pg_query::protobuf::{
+    AExprKind, AIndirection, MinMaxOp, Node, ResTarget, SqlValueFunctionOp, SubLinkType,
+};
 use quintet_base::{SqlResult, SqlState};
 use quintet_ir::Expr;
 use quintet_ir::statement::OutputColumn;

@@ -125,7 +125,9 @@ pub(crate) fn whole_columns(
         let path: Vec<String> = path.into_iter().map(str::to_string).collect();
         let column = crate::insert::column_number(planner, table, &target.name, target.location)?;
         let column: &ColumnDef = &table.columns[column];
-        let known = goals.iter_mut().find(|(other, _)| other.name == target.name);
+        let known = goals
+            .iter_mut()
+            .find(|(other, _)| other.name == target.name);
         match known {
             Some((_, Goal::Fields(_, fields))) => fields.push((path, number)),
             _ => goals.push((
@@ -137,8 +139,11 @@ pub(crate) fn whole_columns(
             )),
         }
     }
-    let Some(NodeEnum::SelectStmt(select)) =
-        statement.select_stmt.as_deref().and_then(inner).filter(|_| found)
+    let Some(NodeEnum::SelectStmt(select)) = statement
+        .select_stmt
+        .as_deref()
+        .and_then(inner)
+        .filter(|_| found)
     else {
         return Ok(None);
     };

@@ -222,9 +222,8 @@ impl Binder<'_, '_> {
             };
             let shape = self.planner.catalog().shape(number)?;
             let renamed = of_value.is_some();
-            let same = |(a, b): (&FieldShape, &FieldShape)| {
-                (renamed || a.name == b.name) && a.ty == b.ty
-            };
+            let same =
+                |(a, b): (&FieldShape, &FieldShape)| (renamed || a.name == b.name) && a.ty == b.ty;
             let is_it = shape.fields.len() == shapes.len();
             (is_it && shape.fields.iter().zip(&shapes).all(same)).then_some(shape)
         });

@@ -9,6 +9,7 @@ use crate::from::{From, Source};
 use crate::function_source::field_columns;
 use crate::rewrite::is_volatile;
 use crate::scope::ScopeTable;
+use crate::sets::is_of_sets;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::Expr;
 use quintet_ir::plan::Plan;
@@ -54,7 +55,9 @@ pub(crate) fn side_by_side(
         let place = Expr::Column(place, SqlType::Int4);
         let element = binder.apply("[]", vec![array, place])?;
         let shape = match element.ty() {
-            SqlType::Composite(number) => binder.planner.catalog().shape(number),
+            SqlType::Composite(number) if !is_of_sets(table) => {
+                binder.planner.catalog().shape(number)
+            }
             _ => None,
         };
         columns.extend(field_columns(shape.as_deref(), element, "unnest"));

@@ -98,9 +98,7 @@ pub fn compare_type(op: CompareOp, left: SqlType, right: SqlType) -> SqlResult<S
     if same.is_record() && (left == Unknown || right == Unknown) {
         return Ok(Record);
     }
-    let own = same.element().is_some()
-        || same.is_enum()
-        || same.range_kind().is_some();
+    let own = same.element().is_some() || same.is_enum() || same.range_kind().is_some();
     if own && (right == same || right == Unknown) {
         return Ok(same);
     }

@@ -38,7 +38,9 @@ pub static POPULATE: Function = populating("populate()", Unknown, populate);
 pub static POPULATE_ALL: Function = populating("populate_all()", RecordArray, populate_all);
 
 const fn populating(name: &'static str, result: SqlType, body: Body) -> Function {
-    new(name, &[Unknown, Unknown, Unknown, Text], result, body).lenient().stable()
+    new(name, &[Unknown, Unknown, Unknown, Text], result, body)
+        .lenient()
+        .stable()
 }
 
 /// Calls `body` with a document of either type.
@@ -62,7 +64,11 @@ fn populate(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let columns = Columns::none(host);
     with_document(args[2], &mut |part| {
         if !part.is_object() {
-            let what = if part.elements().is_some() { "an array" } else { "a scalar" };
+            let what = if part.elements().is_some() {
+                "an array"
+            } else {
+                "a scalar"
+            };
             let message = format!("cannot call {} on {what}", str(args[3]));
             return fail(SqlState::INVALID_PARAMETER_VALUE, message);
         }
@@ -80,13 +86,20 @@ fn populate_all(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     };
     let element = prototype.shape.ty;
     if args[2].is_null() {
-        return Ok(Value::Array(Box::new(Array { element, values: Vec::new() })));
+        return Ok(Value::Array(Box::new(Array {
+            element,
+            values: Vec::new(),
+        })));
     }
     let columns = Columns::none(host);
     with_document(args[2], &mut |part| {
         let name = str(args[3]);
         let Some(elements) = part.elements() else {
-            let what = if part.is_object() { "an object" } else { "a scalar" };
+            let what = if part.is_object() {
+                "an object"
+            } else {
+                "a scalar"
+            };
             let message = format!("cannot call {name} on {what}");
             return fail(SqlState::INVALID_PARAMETER_VALUE, message);
         };
@@ -273,14 +286,22 @@ impl<'a> Columns<'a> {
     }
 
     /// An object as a record, with what another one has for what it lacks.
-    fn record(&self, part: Part<'_>, shape: &Arc<Shape>, base: Option<&Record>) -> SqlResult<Value> {
+    fn record(
+        &self,
+        part: Part<'_>,
+        shape: &Arc<Shape>,
+        base: Option<&Record>,
+    ) -> SqlResult<Value> {
         let fields = shape.fields.iter().enumerate();
         let values = fields.map(|(place, field)| match part.get(&field.name) {
             Some(part) => {
                 let value = self.value(part, field.ty, &field.name)?;
                 text_format::coerce_length(value, field.ty, field.modifier, false)
             }
-            None => Ok(base.and_then(|base| base.values.get(place)).cloned().unwrap_or_default()),
+            None => Ok(base
+                .and_then(|base| base.values.get(place))
+                .cloned()
+                .unwrap_or_default()),
         });
         Ok(Value::Record(Arc::new(Record {
             values: values.collect::<SqlResult<_>>()?,

@@ -88,7 +88,10 @@ pub fn comparable(left: &[SqlType], right: &[SqlType]) -> SqlResult<()> {
                 "cannot compare dissimilar column types {left} and {right} at record column {number}"
             ));
         }
-        if matches!(left, SqlType::Json | SqlType::JsonArray | SqlType::RefCursor) {
+        if matches!(
+            left,
+            SqlType::Json | SqlType::JsonArray | SqlType::RefCursor
+        ) {
             let message = format!("could not identify a comparison function for type {left}");
             return Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message));
         }

@@ -454,7 +454,9 @@ fn constant(value: &Value, ty: SqlType) -> Form {
         // Reading their text takes a catalogue.
         value if is_kept_as_bytes(value) => {
             let layout = RowLayout::new(vec![ty]);
-            let row = layout.encode(std::slice::from_ref(value)).unwrap_or_default();
+            let row = layout
+                .encode(std::slice::from_ref(value))
+                .unwrap_or_default();
             let shown = row.iter().map(|byte| format!("{byte:02x}")).collect();
             Form::new(Shape::Typed(shown, word(ty)))
         }

@@ -178,7 +178,9 @@ pub(super) fn field(planner: &Planner, column: &ColumnDef) -> SqlResult<ViewColu
         && number & ROW_TYPE != 0
     {
         // Types are made before tables when a dump is read.
-        return Err(SqlError::unsupported("a table's rows as fields of a composite type"));
+        return Err(SqlError::unsupported(
+            "a table's rows as fields of a composite type",
+        ));
     }
     super::table::collation(planner, column, ty)?;
     Ok(ViewColumnRecord {

@@ -202,10 +202,12 @@ impl Binder<'_, '_> {
         if let Some(row) = self.row_of_call(call)? {
             return self.record(row);
         }
-        let name = |name: &str| node(NodeEnum::ColumnRef(ColumnRef {
-            fields: vec![string(name)],
-            location: -1,
-        }));
+        let name = |name: &str| {
+            node(NodeEnum::ColumnRef(ColumnRef {
+                fields: vec![string(name)],
+                location: -1,
+            }))
+        };
         let value = match &signature.row {
             None => name(CALLED),
             Some(table) => node(NodeEnum::TypeCast(Box::new(TypeCast {

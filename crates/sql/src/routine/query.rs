@@ -14,7 +14,7 @@ use crate::planner::{PlanContext, Planner};
 use crate::plpgsql;
 use crate::variables::Conflict;
 use pg_query::protobuf::CreateFunctionStmt;
-use quintet_base::{SqlType, SqlError, SqlResult, SqlState};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::routine::{Action, Into, Output};
 use quintet_ir::{Expr, Routine};
 
@@ -118,9 +118,8 @@ fn result(at: &mut Embedding, signature: &Signature, last: Option<&str>) -> SqlR
         [one] if signature.is_row && Some(one.ty) == own_type => {
             let whole = Expr::Column(0, one.ty);
             let fields = columns.iter().enumerate();
-            let fields = fields.map(|(place, to)| {
-                Ok((composite::field(&whole, place, to.ty)?, to.ty))
-            });
+            let fields =
+                fields.map(|(place, to)| Ok((composite::field(&whole, place, to.ty)?, to.ty)));
             fields.collect::<SqlResult<_>>()?
         }
         given => {

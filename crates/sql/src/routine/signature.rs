@@ -11,9 +11,7 @@ use crate::types;
 use pg_query::protobuf::{CreateFunctionStmt, Node, TypeName};
 use quintet_base::objects::mark;
 use quintet_base::types::{Any, format_type};
-use quintet_base::{
-    RoutineId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value,
-};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::routine::Output;
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::OutputColumn;

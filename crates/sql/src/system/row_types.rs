@@ -9,7 +9,6 @@ use crate::planner::Planner;
 use quintet_base::types::{ROW_ARRAY, ROW_TYPE};
 use quintet_base::{TableId, Value};
 
-
 /// The number of the type of a relation's rows.
 pub(super) fn row_type(relation: u32) -> u32 {
     relation | ROW_TYPE
@@ -22,7 +21,8 @@ pub(super) fn array_type(relation: u32) -> u32 {
 
 /// The relation whose rows have this type, and whether it is the array of it.
 pub(crate) fn relation_of(ty: u32) -> Option<(u32, bool)> {
-    (ty & ROW_TYPE != 0 && ty >> 31 == 0).then_some((ty & !(ROW_TYPE | ROW_ARRAY), ty & ROW_ARRAY != 0))
+    (ty & ROW_TYPE != 0 && ty >> 31 == 0)
+        .then_some((ty & !(ROW_TYPE | ROW_ARRAY), ty & ROW_ARRAY != 0))
 }
 
 /// The number of a relation that has a type for its rows.
