@@ -6,6 +6,7 @@
 
 use crate::catalog::{Catalog, Relation};
 use crate::coerce;
+use crate::ddl::names_word;
 use crate::planner::Planner;
 use quintet_base::objects::mark;
 use quintet_base::record::FieldShape;
@@ -338,6 +339,22 @@ fn inside(catalog: &Catalog, ty: SqlType, found: &mut Vec<u32>) {
     }
 }
 
+/// A view is kept as text, which may name a field that has another name now.
+fn refuse_named(next: &Catalog, before: &Shape, after: &Shape, of: &str) -> SqlResult<()> {
+    let fields = before.fields.iter().zip(&after.fields);
+    for (old, _) in fields.filter(|(old, new)| old.name != new.name) {
+        let mut views = next.all_views();
+        if let Some(view) = views.find(|view| names_word(&view.text, &old.name)) {
+            let what = format!(
+                "another name for \"{}\" of type {of}, which view \"{}\" may name",
+                old.name, view.name
+            );
+            return Err(SqlError::unsupported(what));
+        }
+    }
+    Ok(())
+}
+
 /// Sees to it that no column holds values of a composite type that is another one now: rows keep the fields that there were.
 ///
 /// # Errors
@@ -380,6 +397,7 @@ pub(crate) fn check_kept(now: &Catalog, next: &Catalog) -> SqlResult<()> {
                             .hint("Use DROP ... CASCADE to drop the dependent objects too."),
                     );
                 };
+                refuse_named(next, &before, &after, &of)?;
                 let types = |shape: &Shape| -> Vec<(SqlType, TypeMod)> {
                     let fields = shape.fields.iter();
                     fields.map(|field| (field.ty, field.modifier)).collect()

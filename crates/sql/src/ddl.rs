@@ -67,6 +67,7 @@ use crate::temporary::is_temporary;
 use foreign_key::Going;
 pub(crate) use generated::refuse_actions;
 pub(crate) use index::column_names as index_column_names;
+pub(crate) use drop_type::names_word;
 pub(crate) use matview::{refuse_change, refuse_unpopulated};
 pub(crate) use partition::check_keys;
 use pg_query::NodeEnum;
