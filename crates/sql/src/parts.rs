@@ -11,7 +11,7 @@ use crate::tree::{node, string};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     AConst, Alias, CoercionForm, ColumnRef, InsertStmt, Node, RangeSubselect, ResTarget, RowExpr,
-    SelectStmt, SetOperation,
+    SelectStmt, SetOperation, TypeCast, TypeName,
 };
 use quintet_base::objects::mark;
 use quintet_base::{Shape, SqlError, SqlResult, SqlState, SqlType};
@@ -183,6 +183,24 @@ pub(crate) fn whole_columns(
                 }))
             };
             let whole = assembled(planner, &goals, &column)?;
+            let whole = whole.into_iter().zip(&goals);
+            let whole = whole.map(|(value, (_, goal))| match goal {
+                Goal::Fields(SqlType::Composite(number), _) => {
+                    let name = planner.catalog().name_of_composite(*number);
+                    let (schema, name) = name.unwrap_or_default();
+                    node(NodeEnum::TypeCast(Box::new(TypeCast {
+                        arg: Some(Box::new(value)),
+                        type_name: Some(TypeName {
+                            names: vec![string(schema), string(name)],
+                            typemod: -1,
+                            location: -1,
+                            ..Default::default()
+                        }),
+                        location: -1,
+                    })))
+                }
+                _ => value,
+            });
             let source = RangeSubselect {
                 lateral: false,
                 subquery: statement.select_stmt.clone(),
@@ -192,7 +210,7 @@ pub(crate) fn whole_columns(
                 }),
             };
             SelectStmt {
-                target_list: whole.into_iter().map(target).collect(),
+                target_list: whole.map(target).collect(),
                 from_clause: vec![node(NodeEnum::RangeSubselect(Box::new(source)))],
                 op: SetOperation::SetopNone as i32,
                 limit_option: select.limit_option.min(1),

@@ -143,10 +143,8 @@ fn push_quoted(text: &mut String, field: &str) {
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    new(MAKE, &[Unknown, Unknown], AnyRecord, make)
-        .variadic()
-        .lenient(),
-    new(MAKE_IF_ANY, &[Unknown, Unknown], AnyRecord, make_if_any)
+    new(MAKE, &[Unknown], AnyRecord, make).variadic().lenient(),
+    new(MAKE_IF_ANY, &[Unknown], AnyRecord, make_if_any)
         .variadic()
         .lenient(),
     new(FIELD, &[Unknown, Int4], Unknown, field),

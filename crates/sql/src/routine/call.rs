@@ -35,7 +35,7 @@ use pg_query::protobuf::{
 };
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::limits::PARAMETERS_MAX;
-use quintet_base::{RoutineId, SqlError, SqlResult, SqlType, Value};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::routine::{Action, Callee, Into, Output, Slot, Step};
 use quintet_ir::statement::{Body, OutputColumn, Procedure};
 use quintet_ir::{Expr, Plan, Program, Routine, Statement};
@@ -242,12 +242,22 @@ impl Binder<'_, '_> {
             op: SetOperation::SetopNone as i32,
             ..Default::default()
         };
-        self.bind(&node(NodeEnum::SubLink(Box::new(SubLink {
+        let query = node(NodeEnum::SubLink(Box::new(SubLink {
             sub_link_type: SubLinkType::ExprSublink as i32,
             subselect: Some(Box::new(node(NodeEnum::SelectStmt(Box::new(select))))),
             location: call.location,
             ..Default::default()
-        }))))
+        })));
+        self.bind(&query).map_err(|error| {
+            // An aggregate would have to be computed outside of it.
+            match error.state == SqlState::GROUPING_ERROR {
+                true => {
+                    let what = "a call over an aggregate whose row is one value";
+                    self.planner.unsupported(what, call.location)
+                }
+                false => error,
+            }
+        })
     }
 
     /// The row that a call gives, where calls are steps; `None` if it gives none, or as one value.
