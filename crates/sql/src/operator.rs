@@ -39,7 +39,36 @@ fn may_be_row(node: &Node) -> bool {
     )
 }
 
+/// `ROW(…)::type`, which IN takes for what is in it if it stands on both sides.
+fn is_cast_row(node: &Node) -> bool {
+    match inner(node) {
+        Some(NodeEnum::TypeCast(cast)) => {
+            let arg = cast.arg.as_deref().and_then(inner);
+            matches!(arg, Some(NodeEnum::RowExpr(_)))
+        }
+        _ => false,
+    }
+}
+
 impl Binder<'_, '_> {
+    /// `left = right` of two rows, part by part.
+    fn same_parts(&self, left: &Expr, right: &Expr) -> SqlResult<Expr> {
+        let shapes = self
+            .planner
+            .shape_of(left)
+            .zip(self.planner.shape_of(right));
+        let Some((a, b)) = shapes.filter(|(a, b)| a.fields.len() == b.fields.len()) else {
+            return self.compare(CompareOp::Eq, left.clone(), right.clone());
+        };
+        let pairs = a.fields.iter().zip(&b.fields).enumerate();
+        let pairs = pairs.map(|(place, (a, b))| {
+            let left = composite::field(left, place, a.ty)?;
+            let right = composite::field(right, place, b.ty)?;
+            self.same_type(CompareOp::Eq, left, right)
+        });
+        self.compare_pairs(CompareOp::Eq, &pairs.collect::<SqlResult<Vec<_>>>()?)
+    }
+
     /// Binds what the grammar calls an operator expression.
     pub(crate) fn operator(&self, expr: &AExpr) -> SqlResult<Expr> {
         let location = expr.location;
@@ -306,8 +335,11 @@ impl Binder<'_, '_> {
             }
         }
         if ty.is_record() {
-            let same = list.into_iter().map(|item| {
-                let found = self.compare(CompareOp::Eq, input.clone(), item);
+            let same = list.into_iter().zip(items).map(|(item, node)| {
+                let found = match is_cast_row(left) && is_cast_row(node) {
+                    true => self.same_parts(&input, &item),
+                    false => self.compare(CompareOp::Eq, input.clone(), item),
+                };
                 found.map_err(&here)
             });
             let found = or(same.collect::<SqlResult<Vec<Expr>>>()?);
