@@ -163,6 +163,7 @@ pub(crate) fn bind_function(
         schema: None,
         columns: vec![column],
         table_oid: None,
+        row: None,
     });
     rename_columns(planner, &mut from, item.alias.as_ref())?;
     Ok(from)
@@ -211,6 +212,7 @@ fn add_records(planner: &Planner, from: &mut From, table: &str, array: Expr) {
         schema: None,
         columns: field_columns(shape.as_deref(), Expr::Column(place, ty), table),
         table_oid: None,
+        row: None,
     });
 }
 
@@ -358,6 +360,7 @@ fn add_routine(
         schema: None,
         columns: columns.collect(),
         table_oid: None,
+        row: signature.row.as_ref().map(|table| table.id),
     });
     Ok(())
 }

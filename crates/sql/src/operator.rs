@@ -335,8 +335,11 @@ impl Binder<'_, '_> {
             }
         }
         if ty.is_record() {
+            // As in PostgreSQL: what columns do not take part in is compared as values, unless it is alone.
+            let constants = list.iter().filter(|item| !item.uses_columns()).count();
             let same = list.into_iter().zip(items).map(|(item, node)| {
-                let found = match is_cast_row(left) && is_cast_row(node) {
+                let by_parts = item.uses_columns() || constants == 1;
+                let found = match by_parts && is_cast_row(left) && is_cast_row(node) {
                     true => self.same_parts(&input, &item),
                     false => self.compare(CompareOp::Eq, input.clone(), item),
                 };

@@ -181,7 +181,8 @@ impl Binder<'_, '_> {
         });
         Ok(Some(Row {
             fields,
-            table: table.columns.first().and_then(|c| c.origin).map(|o| o.0),
+            table: (table.row)
+                .or_else(|| table.columns.first().and_then(|c| c.origin).map(|o| o.0)),
             missing,
             whole: None,
             if_any: of_call,

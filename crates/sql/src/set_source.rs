@@ -121,6 +121,7 @@ fn add_rows(rows: Rows, table: &str, from: &mut From) -> SqlResult<()> {
         schema: None,
         columns: columns.collect(),
         table_oid: None,
+        row: None,
     });
     Ok(())
 }

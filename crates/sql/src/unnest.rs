@@ -68,6 +68,7 @@ pub(crate) fn side_by_side(
         schema: None,
         columns,
         table_oid: None,
+        row: None,
     });
     Ok(())
 }
