@@ -194,3 +194,78 @@ pub(crate) fn read_shape(bytes: &mut &[u8]) -> Option<Shape> {
     }
     Some(Shape { ty, fields })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key;
+    use crate::row::RowLayout;
+    use crate::value::Array;
+
+    fn record(ty: SqlType, values: Vec<Value>) -> Value {
+        let field = |(number, ty): (usize, SqlType)| FieldShape {
+            name: Str::from(format!("f{}", number + 1)),
+            ty,
+            modifier: TypeMod::NONE,
+        };
+        let types = [SqlType::Int4, SqlType::Text].into_iter().enumerate();
+        let shape = Arc::new(Shape {
+            ty,
+            fields: types.map(field).collect(),
+        });
+        Value::Record(Arc::new(Record { shape, values }))
+    }
+
+    #[test]
+    fn records_come_back_from_rows_and_keys_in_their_order() {
+        let ty = SqlType::Composite(70_000);
+        let of = |a: Option<i32>, b: Option<&str>| {
+            let values = vec![
+                a.map_or(Value::Null, Value::Int4),
+                b.map_or(Value::Null, Value::text),
+            ];
+            record(ty, values)
+        };
+        let ordered = [
+            of(Some(-1), Some("z")),
+            of(Some(1), Some("")),
+            of(Some(1), Some("a b")),
+            of(Some(1), None),
+            of(None, Some("a")),
+            of(None, None),
+        ];
+        let mut before: Option<Vec<u8>> = None;
+        for value in &ordered {
+            let layout = RowLayout::new(vec![ty, SqlType::CompositeArray(70_000)]);
+            let array = Value::Array(Box::new(Array {
+                element: ty,
+                values: vec![value.clone(), Value::Null],
+            }));
+            let row = [value.clone(), array];
+            let mut back = Vec::new();
+            let bytes = layout.encode(&row).unwrap();
+            layout.decode_into(&bytes, &mut back).unwrap();
+            assert_eq!(back, row);
+            assert_eq!(back[0].natural_type(), ty);
+            let key = key::encode_all([value]);
+            assert_eq!(key::decode(ty, &mut key.as_slice()).unwrap(), *value);
+            assert!(before.is_none_or(|before| before < key));
+            before = Some(key);
+        }
+        assert!(ordered.is_sorted_by(|a, b| a.order(b).is_lt()));
+    }
+
+    #[test]
+    fn damaged_records_are_refused() {
+        let value = record(SqlType::Record, vec![Value::Int4(1), Value::text("x")]);
+        let layout = RowLayout::new(vec![SqlType::Record]);
+        let bytes = layout.encode(std::slice::from_ref(&value)).unwrap();
+        let key = key::encode_all([&value]);
+        for length in 0..key.len() {
+            assert!(key::decode(SqlType::Record, &mut &key[..length]).is_err());
+        }
+        let mut back = Vec::new();
+        layout.decode_into(&bytes, &mut back).unwrap();
+        assert_eq!(back, [value]);
+    }
+}
