@@ -19,6 +19,7 @@
 //! bit, varbit i32 bits, and as many bytes as it takes for them, the first bit highest
 //! ranges      as `range` says; multiranges as `multirange` does
 //! enum        u32 place in rows; clients see the label's UTF-8
+//! record      i32 fields; per field: u32 type OID, i32 length (-1 is NULL) and that many bytes
 //! array       i32 dimensions (0 or 1), i32 1 if a NULL is inside, u32 element OID,
 //!             with 1 dimension: i32 elements, i32 lower bound (1, of vectors 0);
 //!             per element: i32 length (-1 is NULL) and that many bytes
@@ -33,9 +34,11 @@ use crate::multirange;
 use crate::network::{Family, Inet};
 use crate::numeric::Numeric;
 use crate::range;
+use crate::record::Record;
 use crate::text_format::FormatContext;
 use crate::types::{SqlType, TypeFamily};
 use crate::value::{Array, EnumValue, Str, Value};
+use std::sync::Arc;
 
 const NUMERIC_POSITIVE: u16 = 0x0000;
 const NUMERIC_NEGATIVE: u16 = 0x4000;
@@ -79,7 +82,8 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         }
         Value::Range(v) => range::write_binary(v, out),
         Value::Multirange(v) => multirange::write_binary(v, out),
-        Value::Array(v) if v.element == SqlType::Record => {}
+        Value::Record(v) => write_record(v, out, &|value, _, out| write(value, out)),
+        Value::Array(v) if holds_fields(v) => {}
         Value::Array(v) => write_array(v, out),
         Value::Interval(v) => {
             out.extend_from_slice(&v.micros.to_be_bytes());
@@ -103,9 +107,13 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
 pub fn write_told(value: &Value, context: &FormatContext, out: &mut Vec<u8>) {
     match value {
         Value::Enum(v) => out.extend_from_slice(context.objects.label(*v).as_bytes()),
-        Value::Array(array) if array.element.is_enum() => {
+        Value::Array(array) if holds_fields(array) => {}
+        Value::Array(array) if array.element.is_enum() || array.element.is_record() => {
             write_elements(array, out, &|value, out| write_told(value, context, out));
         }
+        Value::Record(record) => write_record(record, out, &|value, ty, out| {
+            write_typed(value, ty, context, out);
+        }),
         value => write(value, out),
     }
 }
@@ -135,8 +143,76 @@ pub fn read_told(ty: SqlType, bytes: &[u8], context: &FormatContext) -> SqlResul
                 read_told(element, bytes, context)
             })
         }
+        SqlType::Composite(number) => read_record(number, bytes, context),
+        SqlType::CompositeArray(number) => {
+            let element = SqlType::Composite(number);
+            read_elements(ty, element, bytes, &|bytes| {
+                read_told(element, bytes, context)
+            })
+        }
         ty => read(ty, bytes),
     }
+}
+
+/// Whether it is a row on its way through a query, which no client sees.
+fn holds_fields(array: &Array) -> bool {
+    let mut values = array.values.iter();
+    array.element == SqlType::Record
+        && !values.all(|value| matches!(value, Value::Record(_) | Value::Null))
+}
+
+fn write_record(record: &Record, out: &mut Vec<u8>, write: &dyn Fn(&Value, SqlType, &mut Vec<u8>)) {
+    out.extend_from_slice(&(record.values.len() as i32).to_be_bytes());
+    for (value, field) in record.values.iter().zip(&record.shape.fields) {
+        out.extend_from_slice(&field.ty.oid().to_be_bytes());
+        if value.is_null() {
+            out.extend_from_slice(&(-1i32).to_be_bytes());
+            continue;
+        }
+        let at = out.len();
+        out.extend_from_slice(&[0; 4]);
+        write(value, field.ty, out);
+        let length = (out.len() - at - 4) as i32;
+        out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+    }
+}
+
+fn read_record(number: u32, bytes: &[u8], context: &FormatContext) -> SqlResult<Value> {
+    let ty = SqlType::Composite(number);
+    let shape = context.objects.fields(number);
+    let shape = shape.ok_or_else(|| SqlError::unsupported(format!("input of type {ty} here")))?;
+    let mut cursor = Cursor { ty, rest: bytes };
+    let count = cursor.i32()?;
+    if usize::try_from(count) != Ok(shape.fields.len()) {
+        let message = format!(
+            "wrong number of columns: {count}, expected {}",
+            shape.fields.len()
+        );
+        return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+    }
+    let mut values = Vec::with_capacity(shape.fields.len());
+    for (field, number) in shape.fields.iter().zip(1..) {
+        let sent = cursor.i32()? as u32;
+        if sent != field.ty.oid() {
+            let message = format!(
+                "binary data has type {sent} instead of expected {} ({}) in record column {number}",
+                field.ty.oid(),
+                field.ty
+            );
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+        }
+        let length = cursor.i32()?;
+        values.push(match usize::try_from(length) {
+            Ok(length) => {
+                let value = read_told(field.ty, cursor.take(length)?, context)?;
+                crate::text_format::coerce_length(value, field.ty, field.modifier, false)?
+            }
+            Err(_) if length == -1 => Value::Null,
+            Err(_) => return Err(invalid(ty)),
+        });
+    }
+    cursor.end()?;
+    Ok(Value::Record(Arc::new(Record { shape, values })))
 }
 
 fn write_array(array: &Array, out: &mut Vec<u8>) {
@@ -310,7 +386,9 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
             }
             None => return Err(invalid(ty)),
         },
-        SqlType::Record => return Err(SqlError::unsupported("binary input of type record")),
+        SqlType::Record | SqlType::Composite(_) => {
+            return Err(SqlError::unsupported(format!("binary input of type {ty}")));
+        }
         SqlType::Void => return Err(SqlError::unsupported("binary input of type void")),
         // A single zero byte is how the catalogue's "char" says "empty".
         SqlType::InternalChar if bytes == [0] => Value::Text(Str::default()),

@@ -22,6 +22,7 @@
 //!                   each as 1 + pair, the last filled with 0, trailing 00 pairs left out; 00.
 //!                   After 20: the same for the absolute value with all bits flipped.
 //!   array           each element as above, then 00
+//!   record          what `record` says of its shape, names left out, then each field as above
 //!   interval        its span in microseconds, 16 bytes big-endian, sign bit flipped
 //!   time            as int8
 //!   timetz          the moment in UTC as int8, then seconds west as int4
@@ -50,8 +51,10 @@ use crate::multirange;
 use crate::network::{Family, Inet};
 use crate::numeric::Numeric;
 use crate::range;
+use crate::record::{self, FieldShape, Record, Shape};
 use crate::types::{SqlType, TypeFamily};
 use crate::value::{Array, EnumValue, Str, Value};
+use std::sync::Arc;
 
 const NOT_NULL: u8 = 0x01;
 const NULL: u8 = 0x02;
@@ -121,6 +124,7 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
         }
         Value::Range(v) => range::encode_key(v, out),
         Value::Multirange(v) => multirange::encode_key(v, out),
+        Value::Record(v) => encode_record(v, out),
         Value::Interval(v) => {
             out.extend_from_slice(&(v.span() ^ i128::MIN).to_be_bytes());
         }
@@ -186,6 +190,38 @@ pub fn encode_all<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<u8> {
         encode(value, &mut out);
     }
     out
+}
+
+/// The types of the fields come first, so that it reads back; of one column they are the same.
+fn encode_record(record: &Record, out: &mut Vec<u8>) {
+    let unnamed = record.shape.fields.iter().map(|field| FieldShape {
+        name: Str::default(),
+        ..field.clone()
+    });
+    let shape = Shape {
+        ty: record.shape.ty,
+        fields: unnamed.collect(),
+    };
+    record::write_shape(&shape, out);
+    for (value, field) in record.values.iter().zip(&shape.fields) {
+        match value {
+            Value::Text(text) if field.ty == SqlType::Bpchar => {
+                out.push(NOT_NULL);
+                encode_bytes(text.trim_end_matches(' ').as_bytes(), out);
+            }
+            value => encode(value, out),
+        }
+    }
+}
+
+fn decode_record(bytes: &mut &[u8]) -> SqlResult<Value> {
+    let shape = record::read_shape(bytes).ok_or_else(corrupt)?;
+    let fields = shape.fields.iter();
+    let values = fields.map(|field| decode(field.ty, bytes));
+    Ok(Value::Record(Arc::new(Record {
+        values: values.collect::<SqlResult<_>>()?,
+        shape: Arc::new(shape),
+    })))
 }
 
 fn float4_bits(value: f32) -> u32 {
@@ -399,7 +435,8 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
             },
             _ => return Err(corrupt()),
         },
-        SqlType::Void | SqlType::Record => return Err(corrupt()),
+        SqlType::Record | SqlType::Composite(_) => decode_record(bytes)?,
+        SqlType::Void => return Err(corrupt()),
         _ if matches!(ty.family(), TypeFamily::Text | TypeFamily::Unknown)
             || ty == SqlType::Json =>
         {

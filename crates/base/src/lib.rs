@@ -14,6 +14,7 @@
 //! | `datum` | values where they lie |
 //! | `numeric`, `datetime`, `interval` | exact decimals and calendar arithmetic as PostgreSQL defines them |
 //! | `json` | JSON documents, as text and as values |
+//! | `record` | rows as values |
 //! | `range`, `multirange` | what lies between two values, and sets of such |
 //! | `network` | addresses of the internet and of network cards |
 //! | `bits` | strings of bits |
@@ -41,6 +42,7 @@ pub mod numeric;
 pub mod objects;
 pub mod patience;
 pub mod range;
+pub mod record;
 pub mod row;
 pub mod text_format;
 pub mod types;
@@ -62,5 +64,6 @@ pub use network::Inet;
 pub use numeric::Numeric;
 pub use patience::Patience;
 pub use range::{Range, RangeKind};
+pub use record::{Record, Shape};
 pub use types::{SqlType, TypeMod};
 pub use value::{Array, Str, Value};

@@ -6,6 +6,7 @@
 //! Without a catalogue (tests, tools) numbers print as numbers, and no name is known.
 
 use crate::error::{SqlError, SqlResult, SqlState};
+use crate::record::Shape;
 use crate::types::SqlType;
 use crate::value::{EnumValue, Value};
 use std::fmt;
@@ -30,6 +31,11 @@ pub trait Objects: Send + Sync {
     /// # Errors
     /// `22P02` if it has none.
     fn place(&self, ty: u32, label: &str) -> SqlResult<u32>;
+
+    /// What a composite type, or the rows of a relation, have, by the number of the type.
+    fn fields(&self, _: u32) -> Option<Arc<Shape>> {
+        None
+    }
 
     /// The text with names where types and labels stand as marks ([`name_marked`]).
     fn named(&self, text: &str) -> Option<String>;
@@ -110,6 +116,11 @@ impl ObjectNames {
                 _ => Err(no_label(&mark(ty), label)),
             },
         }
+    }
+
+    /// What a composite type, or the rows of a relation, have; `None` if nobody knows.
+    pub fn fields(&self, number: u32) -> Option<Arc<Shape>> {
+        self.0.as_ref()?.fields(number)
     }
 
     /// The text with names where types and labels stand as marks, if there is a catalogue.

@@ -14,7 +14,7 @@
 //! Fixed: bool 1, int2 2, int4/float4/date/oid/enum (place) 4, int8/float8/timestamps/time 8, uuid 16, macaddr 6, timetz 12
 //! (micros, seconds east), interval 16 (micros, days, months).
 //! Variable: text family and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays, inet, cidr, bits
-//! and ranges as `binary_format` writes them, records, which are in no table, as `record` does.
+//! and ranges as `binary_format` writes them, records and arrays of them as `record` does.
 
 mod record;
 
@@ -664,9 +664,10 @@ fn write_variable(out: &mut Vec<u8>, value: Datum<'_>) {
         Datum::Decimal(mantissa, scale) => Numeric::write_short(mantissa, scale, out),
         Datum::Lying(Value::Bytea(b)) => out.extend_from_slice(b),
         Datum::Lying(Value::Numeric(n)) => n.write_bytes(out),
-        Datum::Lying(Value::Array(array)) if array.element == SqlType::Record => {
-            record::write(&array.values, out);
+        Datum::Lying(Value::Array(array)) if array.element.is_record() => {
+            record::write_array(array, out);
         }
+        Datum::Lying(Value::Record(record)) => record::write_value(record, out),
         Datum::Lying(value) if is_kept_as_sent(value) => crate::binary_format::write(value, out),
         Datum::Lying(Value::Jsonb(json)) => json.write_bytes(out),
         other => panic!("{other:?} in a variable column: the binder let a wrong type through"),
@@ -687,8 +688,10 @@ fn read_variable(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         TypeFamily::Json if ty == SqlType::Jsonb => Json::from_bytes(bytes)
             .map(Value::json)
             .ok_or_else(|| corrupt("jsonb")),
-        TypeFamily::Record => record::read(bytes),
-        _ if ty == SqlType::RecordArray => record::read(bytes),
+        TypeFamily::Record => record::read(SqlType::Record, bytes),
+        _ if let Some(element) = ty.element().filter(|element| element.is_record()) => {
+            record::read(element, bytes)
+        }
         TypeFamily::Text | TypeFamily::Unknown | TypeFamily::Json | TypeFamily::Void => {
             let text = std::str::from_utf8(bytes).map_err(|_| corrupt("text is not UTF-8"))?;
             Ok(Value::Text(Str::from(text)))

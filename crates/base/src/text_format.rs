@@ -10,6 +10,7 @@
 
 mod array;
 mod float;
+mod record;
 
 use crate::bits::Bits;
 use crate::datetime::{self, DateOrder, DateStyle, TimeZone};
@@ -131,6 +132,7 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
         Value::Bits(v) => v.write(out),
         Value::Range(v) => range::write(v, context, out),
         Value::Multirange(v) => multirange::write(v, context, out),
+        Value::Record(v) => record::write(v, context, out),
         Value::Array(v) if ty.is_vector() => array::write_vector(v, context, out),
         Value::Array(v) => array::write(v, context, out),
         Value::Interval(v) => interval::write_in_style(*v, context.interval_style, out),
@@ -250,6 +252,7 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
         SqlType::Record => {
             return Err(SqlError::unsupported("input of anonymous composite types"));
         }
+        SqlType::Composite(number) => record::read(number, text, context)?,
         SqlType::Void => Value::text(""),
         _ => match ty.element() {
             Some(element) => Value::Array(Box::new(array::read(element, text, context)?)),

@@ -122,6 +122,10 @@ pub enum SqlType {
     RefCursorArray,
     /// What only declarations of functions have: it is the type of what a call gives.
     Any(Any),
+    /// A user's composite type, or that of the rows of a table, by its number.
+    Composite(u32),
+    /// An array of values of that type.
+    CompositeArray(u32),
 }
 
 /// Which types stand for it, and which must be the same. Ranges are left out.
@@ -353,6 +357,19 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
     ]
 };
 
+/// In the number of the type of a relation's rows, besides the relation's.
+pub const ROW_TYPE: u32 = 1 << 30;
+/// In that of its array, besides.
+pub const ROW_ARRAY: u32 = 1 << 29;
+
+/// The number of the array type of a composite type.
+fn array_of_composite(number: u32) -> u32 {
+    match number & ROW_TYPE {
+        0 => number + 1,
+        _ => number | ROW_ARRAY,
+    }
+}
+
 impl SqlType {
     fn entry(self) -> &'static (SqlType, u32, &'static str, Option<SqlType>) {
         TABLE
@@ -366,6 +383,8 @@ impl SqlType {
         match self {
             SqlType::Enum(number) => number,
             SqlType::EnumArray(number) => number + 1,
+            SqlType::Composite(number) => number,
+            SqlType::CompositeArray(number) => array_of_composite(number),
             SqlType::Any(any) => any.entry().2,
             _ => self.entry().1,
         }
@@ -387,6 +406,8 @@ impl SqlType {
         match self {
             SqlType::Enum(_) => "enum",
             SqlType::EnumArray(_) => "enum[]",
+            SqlType::Composite(_) => "composite",
+            SqlType::CompositeArray(_) => "composite[]",
             SqlType::Any(any) => any.entry().1,
             _ => self.entry().2,
         }
@@ -457,7 +478,8 @@ impl SqlType {
     pub fn array_of(self) -> Option<SqlType> {
         match self {
             SqlType::Enum(number) => Some(SqlType::EnumArray(number)),
-            SqlType::EnumArray(_) => None,
+            SqlType::Composite(number) => Some(SqlType::CompositeArray(number)),
+            SqlType::EnumArray(_) | SqlType::CompositeArray(_) => None,
             SqlType::Any(Any::Element) => Some(SqlType::Any(Any::Array)),
             SqlType::Any(Any::Compatible) => Some(SqlType::Any(Any::CompatibleArray)),
             SqlType::Any(_) => None,
@@ -471,6 +493,8 @@ impl SqlType {
             SqlType::Int2Vector => return Some(SqlType::Int2),
             SqlType::OidVector => return Some(SqlType::Oid),
             SqlType::EnumArray(number) => return Some(SqlType::Enum(number)),
+            SqlType::CompositeArray(number) => return Some(SqlType::Composite(number)),
+            SqlType::Composite(_) | SqlType::Enum(_) => return None,
             SqlType::Any(Any::Array) => return Some(SqlType::Any(Any::Element)),
             SqlType::Any(Any::CompatibleArray) => return Some(SqlType::Any(Any::Compatible)),
             SqlType::Any(_) => return None,
@@ -518,7 +542,7 @@ impl SqlType {
             Enum(_) => TypeFamily::Enum,
             // What is held as text and has no order.
             Json | Jsonb | RefCursor => TypeFamily::Json,
-            Record => TypeFamily::Record,
+            Record | Composite(_) => TypeFamily::Record,
             Uuid => TypeFamily::Uuid,
             Inet | Cidr => TypeFamily::Network,
             MacAddr => TypeFamily::Card,
@@ -560,6 +584,11 @@ impl SqlType {
         matches!(self, SqlType::Enum(_))
     }
 
+    /// True for records and composite types.
+    pub fn is_record(self) -> bool {
+        matches!(self, SqlType::Record | SqlType::Composite(_))
+    }
+
     /// True for arrays of the catalogue that count from 0 and print without braces.
     pub fn is_vector(self) -> bool {
         matches!(self, SqlType::Int2Vector | SqlType::OidVector)
@@ -580,8 +609,12 @@ impl SqlType {
 impl fmt::Display for SqlType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SqlType::Enum(number) => f.write_str(&objects::mark(*number)),
-            SqlType::EnumArray(number) => write!(f, "{}[]", objects::mark(*number)),
+            SqlType::Enum(number) | SqlType::Composite(number) => {
+                f.write_str(&objects::mark(*number))
+            }
+            SqlType::EnumArray(number) | SqlType::CompositeArray(number) => {
+                write!(f, "{}[]", objects::mark(*number))
+            }
             _ => f.write_str(self.name()),
         }
     }

@@ -12,6 +12,7 @@ use crate::multirange::Multirange;
 use crate::network::{Inet, MacAddr};
 use crate::numeric::Numeric;
 use crate::range::Range;
+use crate::record::Record;
 use crate::types::SqlType;
 use std::cmp::Ordering;
 
@@ -83,6 +84,8 @@ pub enum Value {
     Range(std::sync::Arc<Range>),
     /// int4multirange and its kin
     Multirange(std::sync::Arc<Multirange>),
+    /// A row, of a composite type or of none.
+    Record(std::sync::Arc<Record>),
 }
 
 /// A label of an enum, by its place: what it is called is the catalogue's to say, and may change.
@@ -156,6 +159,7 @@ impl Value {
             Value::Bits(_) => SqlType::VarBit,
             Value::Range(v) => SqlType::Range(v.kind()),
             Value::Multirange(v) => SqlType::Multirange(v.kind()),
+            Value::Record(v) => v.shape.ty,
             Value::Array(a) => a.element.array_of().unwrap_or(SqlType::Unknown),
         }
     }
@@ -229,6 +233,7 @@ impl Value {
             (Value::Bits(a), Value::Bits(b)) => a.order(b),
             (Value::Range(a), Value::Range(b)) => a.order(b),
             (Value::Multirange(a), Value::Multirange(b)) => a.order(b),
+            (Value::Record(a), Value::Record(b)) => a.order(b),
             _ => (self.natural_type().oid()).cmp(&other.natural_type().oid()),
         }
     }

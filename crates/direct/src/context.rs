@@ -355,6 +355,7 @@ pub(crate) fn value_bytes(value: &Value) -> usize {
         Value::Numeric(_) => 48,
         Value::Range(range) => range.bytes(),
         Value::Multirange(set) => set.bytes(),
+        Value::Record(record) => 48 + record.values.iter().map(value_bytes).sum::<usize>(),
         Value::Array(array) => 48 + array.values.iter().map(value_bytes).sum::<usize>(),
         _ => 0,
     };

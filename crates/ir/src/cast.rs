@@ -40,6 +40,7 @@ pub(crate) enum Category {
     Array,
     Bits,
     Boolean,
+    Composite,
     DateTime,
     Internal,
     Network,
@@ -66,7 +67,8 @@ pub(crate) fn category(ty: SqlType) -> Category {
         TypeFamily::Network => Category::Network,
         TypeFamily::Bits => Category::Bits,
         TypeFamily::Range | TypeFamily::Multirange => Category::Range,
-        TypeFamily::Record => Category::Pseudo,
+        TypeFamily::Record if ty == SqlType::Record => Category::Pseudo,
+        TypeFamily::Record => Category::Composite,
         TypeFamily::Binary
         | TypeFamily::Uuid
         | TypeFamily::Card
@@ -92,7 +94,16 @@ pub fn cast_context(from: SqlType, to: SqlType) -> Option<CastContext> {
     if from == to || from == Unknown {
         return Some(Implicit);
     }
+    if matches!((from, to), (Composite(_), Record)) {
+        return Some(Implicit);
+    }
+    if from == Record && category(to) == Category::String {
+        return Some(Assignment);
+    }
     if to == Unknown || matches!(from, Void | Record) || matches!(to, Void | Record) {
+        return None;
+    }
+    if matches!((from, to), (Composite(_), Composite(_))) {
         return None;
     }
     if let (Some(a), Some(b)) = (from.element(), to.element()) {
@@ -150,7 +161,9 @@ pub fn is_immutable(from: SqlType, to: SqlType) -> bool {
     let is_text = |ty: SqlType| matches!(ty.family(), TypeFamily::Text | TypeFamily::Unknown);
     let prints_by_setting = matches!(from, Float4 | Float8 | Interval) && is_text(to);
     // Of ranges PostgreSQL says so as well, whatever is in them.
-    let named = |ty: SqlType| ty.is_named_oid() || ty.is_enum() || ty.range_kind().is_some();
+    let named = |ty: SqlType| {
+        ty.is_named_oid() || ty.is_enum() || ty.is_record() || ty.range_kind().is_some()
+    };
     let names = (named(from) && is_text(to)) || (is_text(from) && named(to));
     let by_zone = |ty: SqlType| matches!(ty, TimestampTz | TimeTz);
     !prints_by_setting && !names && !by_zone(from) && !by_zone(to)

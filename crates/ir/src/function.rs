@@ -18,7 +18,7 @@
 //! | `format` | format() |
 //! | `hash` | hashtext |
 //! | `like`, `pattern` | LIKE; regular expressions |
-//! | `record` | rows as text |
+//! | `record` | rows, as values and as text |
 //! | `domain` | what a value of a domain must be |
 //! | `calendar`, `timespan` | dates and timestamps; intervals and times of day |
 //! | `json` | json and jsonb |
@@ -63,7 +63,7 @@ mod ordered;
 mod pattern;
 mod quantified;
 pub(crate) mod range;
-mod record;
+pub mod record;
 pub mod sets;
 mod system;
 #[cfg(test)]

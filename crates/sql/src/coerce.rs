@@ -5,6 +5,7 @@
 //! a constant of one type becomes a constant of the other where nothing but its value decides.
 //! Does not: decide which type a context asks for.
 
+use crate::composite;
 use crate::planner::Planner;
 use crate::system::Known;
 use quintet_base::datetime;
@@ -40,6 +41,11 @@ pub(crate) fn convert(
                 return Ok(expr);
             }
             convert(planner, expr, ty, context)
+        }
+        expr if let SqlType::Composite(number) = ty
+            && let Some(converted) = composite::convert(planner, &expr, number, context) =>
+        {
+            converted
         }
         expr => match cast_context(from, ty) {
             Some(needed) if needed <= context => Ok(cast(expr, ty, context)),
@@ -160,7 +166,7 @@ pub(crate) fn assign(
 ) -> SqlResult<Expr> {
     let from = expr.ty();
     let converted = convert(planner, expr, ty, CastContext::Assignment).map_err(|error| {
-        if error.state != SqlState::CANNOT_COERCE {
+        if error.state != SqlState::CANNOT_COERCE || error.detail.is_some() {
             return error;
         }
         SqlError::new(

@@ -64,6 +64,7 @@ use crate::role;
 use crate::routine;
 use crate::stored;
 use crate::temporary::is_temporary;
+pub(crate) use drop_type::names_word;
 use foreign_key::Going;
 pub(crate) use generated::refuse_actions;
 pub(crate) use index::column_names as index_column_names;

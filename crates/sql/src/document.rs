@@ -13,7 +13,8 @@ use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::Expr;
 use quintet_ir::aggregate::AggregateFunction;
 use quintet_ir::cast::CastContext;
-use quintet_ir::function::{JSON_MARK, JSON_ROW};
+use quintet_ir::function::json_rows::POPULATE;
+use quintet_ir::function::{Function, JSON_MARK, JSON_ROW};
 
 /// Functions whose arguments are values of any type.
 const MAKERS: &[&str] = &[
@@ -34,8 +35,18 @@ impl Binder<'_, '_> {
         match (name, args) {
             ("row_to_json", [row]) => match self.row(row)? {
                 Some(row) => self.object(row).map(Some),
-                None => Ok(None),
+                None => {
+                    let value = self.bind(row)?;
+                    match value.ty().is_record() {
+                        true => self.apply("to_json", vec![value]).map(Some),
+                        false => Ok(None),
+                    }
+                }
             },
+            ("json_populate_record" | "jsonb_populate_record", [base, document]) => {
+                let (base, document) = (self.bind(base)?, self.bind(document)?);
+                self.populated(name, &POPULATE, base, document).map(Some)
+            }
             ("to_json" | "to_jsonb", [value]) => {
                 let expr = match self.as_row(value)? {
                     Some(row) => self.object(row)?,
@@ -78,6 +89,46 @@ impl Binder<'_, '_> {
             }
             _ => plain(),
         }
+    }
+
+    /// A record, or an array of them, made of JSON.
+    ///
+    /// # Errors
+    /// `42804` if nobody knows which fields there are.
+    pub(crate) fn populated(
+        &self,
+        name: &str,
+        function: &'static Function,
+        base: Expr,
+        document: Expr,
+    ) -> SqlResult<Expr> {
+        let Some(shape) = self.planner.shape_of(&base) else {
+            let message = match base.ty() {
+                SqlType::Unknown | SqlType::Record => {
+                    format!("could not determine row type for result of {name}")
+                }
+                _ => format!("first argument of {name} must be a row type"),
+            };
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+        };
+        let wanted = match name.starts_with("jsonb") {
+            true => SqlType::Jsonb,
+            false => SqlType::Json,
+        };
+        let ty = match function.result {
+            SqlType::RecordArray => shape.ty.array_of().unwrap_or(SqlType::RecordArray),
+            _ => shape.ty,
+        };
+        Ok(Expr::Call {
+            function,
+            args: vec![
+                Expr::Const(shape.prototype(), shape.ty),
+                base,
+                coerce::implicit(self.planner, document, wanted)?,
+                Expr::Const(Value::text(name), SqlType::Text),
+            ],
+            ty,
+        })
     }
 
     /// A name that stands for a row, or ROW(…).

@@ -32,6 +32,7 @@ pub(crate) fn scope_of_value(value: Expr, modifier: TypeMod) -> Scope {
             origin: None,
         }],
         table_oid: None,
+        row: None,
     });
     scope
 }

@@ -6,6 +6,7 @@
 
 use crate::catalog::{Catalog, CatalogChange, Relation};
 use crate::command::{Command, DdlPlan, Planned};
+use crate::composite::check_kept;
 use crate::ddl::{check_keys, refuse_actions, refuse_unfired};
 use crate::partition::{PartitionRecord, PartitioningRecord};
 use crate::planner::Planner;
@@ -705,6 +706,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             }
         }
         check_keys(self.planner, &next)?;
+        check_kept(self.planner.catalog(), &next)?;
         let neighbours = self.neighbours(&next)?;
         if !neighbours.is_empty() {
             self.work(Work::Fence(neighbours));

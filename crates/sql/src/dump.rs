@@ -364,8 +364,11 @@ impl Catalog {
     /// The statement with the names of types that stand in it as numbers.
     fn with_types(&self, statement: String) -> String {
         let named = name_marked(&statement, |number, _| {
-            let record = self.user_type(number)?;
-            Some(qualified(&record.schema, &record.name))
+            if let Some(record) = self.user_type(number) {
+                return Some(qualified(&record.schema, &record.name));
+            }
+            let (schema, name) = self.name_of_composite(number)?;
+            Some(qualified(&schema, &name))
         });
         named.unwrap_or(statement)
     }

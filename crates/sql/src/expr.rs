@@ -12,6 +12,7 @@
 //! | `subquery` | subqueries inside expressions |
 
 use crate::coerce;
+use crate::composite;
 use crate::domain;
 use crate::names::{self, inner, required};
 use crate::once::once;
@@ -275,15 +276,7 @@ impl<'b, 'a> Binder<'b, 'a> {
                 None => Ok(made),
             };
         }
-        let mut expr = self.bind(arg)?;
-        if let Expr::Call {
-            ty: is @ SqlType::Record,
-            ..
-        } = &mut expr
-        {
-            // A row is its text already.
-            *is = SqlType::Text;
-        }
+        let expr = self.bind(arg)?;
         let cast = coerce::explicit(self.planner, expr, ty, modifier).map_err(self.planner.at(
             match cast.location {
                 at if at >= 0 && !matches!(inner(arg), Some(NodeEnum::AConst(_))) => at,
@@ -380,7 +373,14 @@ impl<'b, 'a> Binder<'b, 'a> {
             });
             return Ok(and(parts.collect()));
         }
-        self.is_null(arg, negated)
+        let value = self.bind(arg)?;
+        if value.ty().is_record() {
+            return composite::null_test(value, negated);
+        }
+        Ok(Expr::IsNull {
+            input: Box::new(value),
+            negated,
+        })
     }
 
     fn is_null(&self, node: &Node, negated: bool) -> SqlResult<Expr> {
@@ -494,7 +494,7 @@ impl<'b, 'a> Binder<'b, 'a> {
     }
 
     /// `array[index]`, `array[low:high]`.
-    fn subscript(&self, indirection: &protobuf::AIndirection) -> SqlResult<Expr> {
+    pub(crate) fn subscript(&self, indirection: &protobuf::AIndirection) -> SqlResult<Expr> {
         let node = required(indirection.arg.as_deref())?;
         let place = names::location(node);
         if let [part] = indirection.indirection.as_slice()
@@ -503,18 +503,58 @@ impl<'b, 'a> Binder<'b, 'a> {
         {
             return row.field(name).map_err(self.planner.at(place));
         }
-        let indices = indirection
-            .indirection
-            .iter()
-            .map(|part| match inner(part) {
-                Some(NodeEnum::AIndices(indices)) => Some(&**indices),
-                _ => None,
-            });
+        if let Some((last, before)) = indirection.indirection.split_last()
+            && let Some(name) = names::string(last)
+        {
+            let value = match before {
+                [] => self.bind(node)?,
+                before => self.subscript(&protobuf::AIndirection {
+                    arg: indirection.arg.clone(),
+                    indirection: before.to_vec(),
+                })?,
+            };
+            return self.field(&value, name).map_err(self.planner.at(place));
+        }
+        // Subscripts of a field stand behind it.
+        let is_name = |part: &Node| names::string(part).is_some();
+        if let Some(at) = indirection.indirection.iter().rposition(is_name) {
+            let (before, behind) = indirection.indirection.split_at(at + 1);
+            let value = self.subscript(&protobuf::AIndirection {
+                arg: indirection.arg.clone(),
+                indirection: before.to_vec(),
+            })?;
+            return self.subscripts(value, behind, place);
+        }
+        let value = self.bind(node)?;
+        self.subscripts(value, &indirection.indirection, place)
+    }
+
+    /// A field of a value.
+    fn field(&self, value: &Expr, name: &str) -> SqlResult<Expr> {
+        let ty = value.ty();
+        if !ty.is_record() {
+            let message = format!(
+                "column notation .{name} applied to type {ty}, which is not a composite type"
+            );
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        let shape = self.planner.shape_of(value);
+        let shape = shape.ok_or_else(|| composite::no_field(ty, name))?;
+        let place = shape.fields.iter().position(|field| field.name == name);
+        let place = place.ok_or_else(|| composite::no_field(ty, name))?;
+        let known = &shape.fields[place];
+        composite::field(value, place, known.ty)
+    }
+
+    fn subscripts(&self, array: Expr, parts: &[Node], place: i32) -> SqlResult<Expr> {
+        let indices = parts.iter().map(|part| match inner(part) {
+            Some(NodeEnum::AIndices(indices)) => Some(&**indices),
+            _ => None,
+        });
         let what = "an array of several dimensions, or a field of an expression";
         let Some(indices) = indices.collect::<Option<Vec<&protobuf::AIndices>>>() else {
             return Err(self.planner.unsupported(what, place));
         };
-        let array = self.bind(node)?;
         if array.ty() == SqlType::Jsonb {
             return self.json_subscript(array, &indices, place);
         }

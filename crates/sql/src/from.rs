@@ -465,6 +465,7 @@ pub(crate) fn add_plan(
         schema: schema.map(str::to_string),
         columns: columns.collect(),
         table_oid: None,
+        row: None,
     });
 }
 
@@ -525,6 +526,7 @@ fn bind_subselect(
             schema: None,
             columns,
             table_oid: None,
+            row: None,
         }),
         None => {
             let plan = || planner.deeper(|| plan_query(planner, select, None));

@@ -6,6 +6,7 @@
 
 use crate::call::plain_call;
 use crate::coerce;
+use crate::composite;
 use crate::expr::Binder;
 use crate::from::{From, Source, alias_or, rename_columns, starting_at};
 use crate::names::{self, inner, required};
@@ -13,15 +14,15 @@ use crate::planner::Planner;
 use crate::routine::{Matched, callee, callee_of_record, is_routine, matched};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::set_source::{add_json_rows, add_set};
-use crate::sets::side_by_side as side_by_side_sets;
+use crate::sets::{is_of_sets, side_by_side as side_by_side_sets};
 use crate::tree;
 use crate::types;
 use crate::unnest::side_by_side;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{Alias, FuncCall, Node, RangeFunction};
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use quintet_base::{Shape, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
-use quintet_ir::function::json_rows::JSON_ROWS;
+use quintet_ir::function::json_rows::{JSON_ROWS, POPULATE, POPULATE_ALL};
 use quintet_ir::function::sets::is_set_name;
 use quintet_ir::function::{RANGES, is_function_name};
 use quintet_ir::plan::Plan;
@@ -98,6 +99,19 @@ pub(crate) fn bind_function(
             };
             let here = planner.at(call.location);
             let table = alias_or(item.alias.as_ref(), name).to_string();
+            if let Some(array) = records_of_json(&binder, name, call)? {
+                add_records(planner, &mut from, &table, array);
+                rename_columns(planner, &mut from, item.alias.as_ref())?;
+                return Ok(from);
+            }
+            if let ("unnest", [array], false) = (name, args.as_slice(), item.ordinality)
+                && matches!(array.ty(), SqlType::CompositeArray(_))
+                && !is_of_sets(&table)
+            {
+                add_records(planner, &mut from, &table, array.clone());
+                rename_columns(planner, &mut from, item.alias.as_ref())?;
+                return Ok(from);
+            }
             if add_set(&binder, name, &args, &table, item.ordinality, &mut from).map_err(&here)? {
                 rename_columns(planner, &mut from, item.alias.as_ref())?;
                 return Ok(from);
@@ -149,9 +163,80 @@ pub(crate) fn bind_function(
         schema: None,
         columns: vec![column],
         table_oid: None,
+        row: None,
     });
     rename_columns(planner, &mut from, item.alias.as_ref())?;
     Ok(from)
+}
+
+/// What `json_populate_record` and its kin give, as an array.
+fn records_of_json(binder: &Binder, name: &str, call: &FuncCall) -> SqlResult<Option<Expr>> {
+    let (is_one, [base, document]) = (name.ends_with("populate_record"), call.args.as_slice())
+    else {
+        return Ok(None);
+    };
+    if !matches!(
+        name,
+        "json_populate_record"
+            | "jsonb_populate_record"
+            | "json_populate_recordset"
+            | "jsonb_populate_recordset"
+    ) {
+        return Ok(None);
+    }
+    let (base, document) = (binder.bind(base)?, binder.bind(document)?);
+    if !is_one {
+        return binder
+            .populated(name, &POPULATE_ALL, base, document)
+            .map(Some);
+    }
+    let record = binder.populated(name, &POPULATE, base, document)?;
+    Ok(Some(Expr::Array {
+        element: record.ty(),
+        elements: vec![record],
+    }))
+}
+
+/// The elements of an array of records, with a column for each field.
+fn add_records(planner: &Planner, from: &mut From, table: &str, array: Expr) {
+    let ty = array.ty().element().unwrap_or(SqlType::Record);
+    let shape = match &array {
+        Expr::Array { elements, .. } => elements.first().and_then(|one| planner.shape_of(one)),
+        _ => planner.shape_of(&Expr::null(ty)),
+    };
+    let plan = Plan::Unnest { array };
+    let place = from.add_leaf(table, Source::Function(plan), vec![ty]);
+    from.scope.add(ScopeTable {
+        is_optional: false,
+        name: table.to_string(),
+        schema: None,
+        columns: field_columns(shape.as_deref(), Expr::Column(place, ty), table),
+        table_oid: None,
+        row: None,
+    });
+}
+
+/// A column for each field of a record.
+pub(crate) fn field_columns(shape: Option<&Shape>, record: Expr, name: &str) -> Vec<ScopeColumn> {
+    let column = |name: &str, expr: Expr, modifier| ScopeColumn {
+        name: name.to_string(),
+        expr,
+        modifier,
+        origin: None,
+    };
+    let fields = shape.map(|shape| {
+        let fields = shape.fields.iter().enumerate();
+        fields
+            .map(|(place, known)| {
+                let expr = composite::field(&record, place, known.ty)?;
+                Ok(column(&known.name, expr, known.modifier))
+            })
+            .collect::<SqlResult<Vec<ScopeColumn>>>()
+    });
+    match fields {
+        Some(Ok(columns)) => columns,
+        _ => vec![column(name, record, TypeMod::NONE)],
+    }
 }
 
 /// ROWS FROM: functions of one column each, side by side.
@@ -275,6 +360,7 @@ fn add_routine(
         schema: None,
         columns: columns.collect(),
         table_oid: None,
+        row: signature.row.as_ref().map(|table| table.id),
     });
     Ok(())
 }

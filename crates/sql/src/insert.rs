@@ -19,6 +19,7 @@ use crate::generated;
 use crate::implied::implies;
 use crate::names::{self, inner, required};
 use crate::output;
+use crate::parts;
 use crate::planner::Planner;
 use crate::rewrite::one_row;
 use crate::scope::{Output, Scope};
@@ -48,6 +49,8 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
     let into = Target::find(planner, relation, Doing::Insert)?;
     into.need(planner, Privileges::INSERT);
     let table = TableRef::clone(&into.table);
+    let whole = parts::whole_columns(planner, &table, statement)?;
+    let statement = whole.as_ref().unwrap_or(statement);
     let (columns, beyond) = match statement.cols.is_empty() {
         true => into.all_columns(),
         false => (target_columns(planner, &into, &statement.cols)?, None),
@@ -211,7 +214,7 @@ fn defaults(table: &TableDef) -> Vec<Expr> {
 }
 
 /// VALUES with nothing around it, whose rows go straight into the columns.
-fn is_plain_values(select: &SelectStmt) -> bool {
+pub(crate) fn is_plain_values(select: &SelectStmt) -> bool {
     !select.values_lists.is_empty()
         && select.sort_clause.is_empty()
         && select.limit_count.is_none()

@@ -146,6 +146,7 @@ pub(crate) fn bind_join(
                 .map(|&(t, c)| left.scope.tables[t].columns[c].clone())
                 .collect(),
             table_oid: None,
+            row: None,
         });
     }
     if let Some(alias) = &join.alias {
@@ -158,6 +159,7 @@ pub(crate) fn bind_join(
             schema: None,
             columns,
             table_oid: None,
+            row: None,
         });
         rename_columns(planner, &mut left, Some(alias))?;
     }
@@ -349,6 +351,7 @@ fn merge_columns(
             schema: None,
             columns: both,
             table_oid: None,
+            row: None,
         });
     }
     let others = left

@@ -6,6 +6,7 @@
 //! Does not: look into subqueries (`subquery`).
 
 use crate::coerce;
+use crate::composite;
 use crate::expr::{Binder, and, or};
 use crate::names::{self, inner, required};
 use crate::once::once;
@@ -38,7 +39,36 @@ fn may_be_row(node: &Node) -> bool {
     )
 }
 
+/// `ROW(…)::type`, which IN takes for what is in it if it stands on both sides.
+fn is_cast_row(node: &Node) -> bool {
+    match inner(node) {
+        Some(NodeEnum::TypeCast(cast)) => {
+            let arg = cast.arg.as_deref().and_then(inner);
+            matches!(arg, Some(NodeEnum::RowExpr(_)))
+        }
+        _ => false,
+    }
+}
+
 impl Binder<'_, '_> {
+    /// `left = right` of two rows, part by part.
+    fn same_parts(&self, left: &Expr, right: &Expr) -> SqlResult<Expr> {
+        let shapes = self
+            .planner
+            .shape_of(left)
+            .zip(self.planner.shape_of(right));
+        let Some((a, b)) = shapes.filter(|(a, b)| a.fields.len() == b.fields.len()) else {
+            return self.compare(CompareOp::Eq, left.clone(), right.clone());
+        };
+        let pairs = a.fields.iter().zip(&b.fields).enumerate();
+        let pairs = pairs.map(|(place, (a, b))| {
+            let left = composite::field(left, place, a.ty)?;
+            let right = composite::field(right, place, b.ty)?;
+            self.same_type(CompareOp::Eq, left, right)
+        });
+        self.compare_pairs(CompareOp::Eq, &pairs.collect::<SqlResult<Vec<_>>>()?)
+    }
+
     /// Binds what the grammar calls an operator expression.
     pub(crate) fn operator(&self, expr: &AExpr) -> SqlResult<Expr> {
         let location = expr.location;
@@ -181,6 +211,9 @@ impl Binder<'_, '_> {
         // A json, or the name of a cursor, is a text whose equality nobody has defined.
         let plain =
             |ty: SqlType| matches!(ty, SqlType::Unknown | SqlType::Json | SqlType::RefCursor);
+        if left.ty().is_record() && right.ty().is_record() {
+            return composite::compared(self.planner, left, right);
+        }
         if left.ty() == right.ty() && !plain(left.ty()) {
             return Ok((left, right));
         }
@@ -300,6 +333,23 @@ impl Binder<'_, '_> {
             if item.ty() != ty && item.ty() != SqlType::Unknown {
                 ty = compare_type(CompareOp::Eq, ty, item.ty()).map_err(&here)?;
             }
+        }
+        if ty.is_record() {
+            // As in PostgreSQL: what columns do not take part in is compared as values, unless it is alone.
+            let constants = list.iter().filter(|item| !item.uses_columns()).count();
+            let same = list.into_iter().zip(items).map(|(item, node)| {
+                let by_parts = item.uses_columns() || constants == 1;
+                let found = match by_parts && is_cast_row(left) && is_cast_row(node) {
+                    true => self.same_parts(&input, &item),
+                    false => self.compare(CompareOp::Eq, input.clone(), item),
+                };
+                found.map_err(&here)
+            });
+            let found = or(same.collect::<SqlResult<Vec<Expr>>>()?);
+            return Ok(match negated {
+                true => Expr::Not(Box::new(found)),
+                false => found,
+            });
         }
         if ty == SqlType::Unknown {
             ty = SqlType::Text;

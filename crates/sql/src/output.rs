@@ -6,9 +6,12 @@
 use crate::expr::Binder;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
+use crate::row_value::Row;
 use crate::scope::{Output, Scope};
 use pg_query::NodeEnum;
-use pg_query::protobuf::{AExprKind, MinMaxOp, Node, ResTarget, SqlValueFunctionOp, SubLinkType};
+use pg_query::protobuf::{
+    AExprKind, AIndirection, MinMaxOp, Node, ResTarget, SqlValueFunctionOp, SubLinkType,
+};
 use quintet_base::{SqlResult, SqlState};
 use quintet_ir::Expr;
 use quintet_ir::statement::OutputColumn;
@@ -46,8 +49,8 @@ pub(crate) fn bind_targets(binder: &Binder, nodes: &[Node]) -> SqlResult<Vec<Tar
         }
         if let Some(NodeEnum::AIndirection(part)) = inner(value)
             && let Some(NodeEnum::AStar(_)) = part.indirection.last().and_then(inner)
-            && let ([_], Some(node)) = (part.indirection.as_slice(), part.arg.as_deref())
-            && let Some(row) = binder.row(node)?
+            && let Some((_, before)) = part.indirection.split_last()
+            && let Some(row) = row_of(binder, part, before)?
         {
             targets.extend(row.fields.into_iter().map(|field| Target {
                 name: field.name.clone(),
@@ -63,6 +66,24 @@ pub(crate) fn bind_targets(binder: &Binder, nodes: &[Node]) -> SqlResult<Vec<Tar
         });
     }
     Ok(targets)
+}
+
+/// What a `.*` stands behind, if it is a row.
+fn row_of(binder: &Binder, part: &AIndirection, before: &[Node]) -> SqlResult<Option<Row>> {
+    let node = required(part.arg.as_deref())?;
+    if before.is_empty()
+        && let Some(row) = binder.row(node)?
+    {
+        return Ok(Some(row));
+    }
+    let value = match before {
+        [] => binder.bind(node)?,
+        before => binder.subscript(&AIndirection {
+            arg: part.arg.clone(),
+            indirection: before.to_vec(),
+        })?,
+    };
+    binder.row_of_value(&value)
 }
 
 fn expand_star(

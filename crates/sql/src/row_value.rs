@@ -1,18 +1,23 @@
 //! Rows as a whole in expressions: `ROW(…)`, a row variable, a table's row, what a function gives.
 //!
 //! Relies on: `scope`, `variables`, `routine` for calls.  Promises: a row is its fields, bound one by one, so
-//! that nothing below the binder knows rows; a column's name comes before a variable's, and that before a
-//! table's.  Does not: make a row one value but for its text, of type record: it stands where it is compared, tested, taken apart,
-//! assigned, passed or shown.
+//! that variables and parameters are slots, one for each; as one value it is of its table's type, or a record; a column's name comes
+//! before a variable's, and that before a table's.  Does not: know how values are kept (`base::record`).
 
 use crate::coerce;
+use crate::composite;
 use crate::expr::{Binder, and};
 use crate::names::{self, inner, required};
 use crate::variables::{Shape, Variables};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{ColumnRef, Node};
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod};
+use quintet_base::record::FieldShape;
+use quintet_base::{self as base, SqlError, SqlResult, SqlState, SqlType, Str, TableId, TypeMod};
 use quintet_ir::{CompareOp, Expr};
+use std::sync::Arc;
+
+/// What a function's row is called whose call is written where a value stands.
+pub(crate) const CALLED: &str = "\u{1}row";
 
 /// A row.
 #[derive(Debug)]
@@ -22,6 +27,10 @@ pub(crate) struct Row {
     pub table: Option<TableId>,
     /// True where an outer join has no row for it: then all of it is NULL, and so is the whole.
     pub missing: Option<Expr>,
+    /// The value whose fields these are, if it is one.
+    pub whole: Option<Expr>,
+    /// It is NULL if its fields are: a variable, or what a call gave.
+    pub if_any: bool,
 }
 
 /// NULL where a row is missing.
@@ -95,6 +104,8 @@ impl Binder<'_, '_> {
                     fields: fields.collect::<SqlResult<_>>()?,
                     table: None,
                     missing: None,
+                    whole: None,
+                    if_any: false,
                 }))
             }
             NodeEnum::ColumnRef(column) => self.named_row(column),
@@ -128,6 +139,8 @@ impl Binder<'_, '_> {
             fields: fields.collect(),
             table: None,
             missing: None,
+            whole: None,
+            if_any: true,
         }
     }
 
@@ -161,30 +174,96 @@ impl Binder<'_, '_> {
             }
         });
         let fields: Vec<Field> = fields.collect();
+        let of_call = table.name == CALLED;
         let missing = table.is_optional.then(|| match table.anchor() {
             Some(anchor) => is_null(anchor),
             None => and(fields.iter().map(|field| is_null(&field.expr)).collect()),
         });
         Ok(Some(Row {
             fields,
-            table: table.columns.first().and_then(|c| c.origin).map(|o| o.0),
+            table: (table.row)
+                .or_else(|| table.columns.first().and_then(|c| c.origin).map(|o| o.0)),
             missing,
+            whole: None,
+            if_any: of_call,
         }))
     }
 
-    /// A row as one value of type record: its text.
+    /// A row as one value.
     ///
     /// # Errors
     /// What settling its fields says.
     pub(crate) fn record(&self, row: Row) -> SqlResult<Expr> {
-        let missing = row.missing;
-        let fields = row.fields.into_iter();
-        let fields = fields.map(|field| coerce::settle(self.planner, field.expr));
-        let mut record = self.apply("()", fields.collect::<SqlResult<_>>()?)?;
-        if let Expr::Call { ty, .. } = &mut record {
-            *ty = SqlType::Record;
+        if let Some(whole) = row.whole {
+            return Ok(whole);
         }
+        let missing = row.missing;
+        let (mut fields, mut shapes) = (Vec::new(), Vec::new());
+        for field in row.fields {
+            let expr = match field.expr {
+                // As in PostgreSQL it has no type until somebody asks for one.
+                known @ Expr::Const(_, SqlType::Unknown) => known,
+                other => coerce::settle(self.planner, other)?,
+            };
+            shapes.push(FieldShape {
+                name: Str::from(field.name.as_str()),
+                ty: expr.ty(),
+                modifier: field.modifier,
+            });
+            fields.push(expr);
+        }
+        let of_value = composite::taken_apart(&fields);
+        let of_table = || {
+            let catalog = self.planner.catalog();
+            composite::type_of_rows(catalog, row.table?)
+        };
+        let known = of_value.or_else(of_table).and_then(|ty| {
+            let SqlType::Composite(number) = ty else {
+                return None;
+            };
+            let shape = self.planner.catalog().shape(number)?;
+            let renamed = of_value.is_some();
+            let same =
+                |(a, b): (&FieldShape, &FieldShape)| (renamed || a.name == b.name) && a.ty == b.ty;
+            let is_it = shape.fields.len() == shapes.len();
+            (is_it && shape.fields.iter().zip(&shapes).all(same)).then_some(shape)
+        });
+        let shape = known.unwrap_or_else(|| {
+            Arc::new(base::Shape {
+                ty: SqlType::Record,
+                fields: shapes,
+            })
+        });
+        let record = composite::make(&shape, fields, row.if_any)?;
         Ok(unless(missing, record))
+    }
+
+    /// A value of a composite type as a row; `None` if nobody knows its fields.
+    ///
+    /// # Errors
+    /// None that is expected.
+    pub(crate) fn row_of_value(&self, value: &Expr) -> SqlResult<Option<Row>> {
+        let Some(shape) = self.planner.shape_of(value) else {
+            return Ok(None);
+        };
+        let fields = shape.fields.iter().enumerate().map(|(place, known)| {
+            Ok(Field {
+                name: known.name.to_string(),
+                expr: composite::field(value, place, known.ty)?,
+                modifier: known.modifier,
+            })
+        });
+        let table = match value.ty() {
+            SqlType::Composite(number) => self.planner.catalog().table_of_type(number),
+            _ => None,
+        };
+        Ok(Some(Row {
+            fields: fields.collect::<SqlResult<_>>()?,
+            table: table.map(|table| table.id),
+            missing: None,
+            whole: Some(value.clone()),
+            if_any: false,
+        }))
     }
 
     /// `left = right` of two rows of which one has a type of its own: NULL is like NULL then.

@@ -32,6 +32,8 @@ pub(crate) struct ScopeTable {
     pub columns: Vec<ScopeColumn>,
     /// `tableoid`, of a table.
     pub table_oid: Option<TableOid>,
+    /// The table whose rows a function gives.
+    pub row: Option<TableId>,
     /// It is on the optional side of an outer join: there may be no row of it.
     pub is_optional: bool,
 }
@@ -173,6 +175,7 @@ impl ScopeTable {
             schema: schema.map(str::to_string),
             columns: columns.chain(row_id).collect(),
             table_oid: Some(TableOid::of_table(table, offset)),
+            row: None,
         }
     }
 }

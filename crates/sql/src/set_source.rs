@@ -121,6 +121,7 @@ fn add_rows(rows: Rows, table: &str, from: &mut From) -> SqlResult<()> {
         schema: None,
         columns: columns.collect(),
         table_oid: None,
+        row: None,
     });
     Ok(())
 }
@@ -133,7 +134,14 @@ fn rows(binder: &Binder, name: &str, args: &[Expr], ordinality: bool) -> SqlResu
     if name == "unnest" {
         return match (args, ordinality) {
             (_, false) => Ok(None),
-            (args, true) => side_by_side(args).map(Some),
+            (args, true) => {
+                let element = |arg: &Expr| arg.ty().element();
+                let is_composite = |arg| matches!(element(arg), Some(SqlType::Composite(_)));
+                match args.iter().any(is_composite) {
+                    true => Err(SqlError::unsupported("unnest of rows WITH ORDINALITY")),
+                    false => side_by_side(args).map(Some),
+                }
+            }
         };
     }
     let is_whole = |arg: &Expr| {

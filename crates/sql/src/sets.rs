@@ -26,6 +26,11 @@ const ALIAS: &str = "?set?";
 /// What a set's one column is called where it is gathered into an array.
 const ROWS: &str = "?rows?";
 
+/// Whether a source stands for sets of a select list: a row of theirs is one value.
+pub(crate) fn is_of_sets(table: &str) -> bool {
+    matches!(table, ALIAS | ROWS)
+}
+
 /// Sets of one column each, side by side: `unnest` of arrays of their rows.
 pub(crate) fn side_by_side(calls: &[&FuncCall]) -> FuncCall {
     let arrays = calls.iter().map(|call| match call.args.as_slice() {

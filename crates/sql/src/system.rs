@@ -60,6 +60,7 @@ mod ranges;
 mod roles;
 mod routines;
 mod row_types;
+pub(crate) use row_types::relation_of;
 mod schema;
 mod sequences;
 mod statistics;

@@ -73,6 +73,9 @@ pub(crate) fn resolve_any<'a>(planner: &Planner<'a>, name: &TypeName) -> SqlResu
         if let Some(record) = planner.user_type_of(name) {
             return made_by_user(planner, name, record);
         }
+        if let Some(row) = row_of_relation(planner, name)? {
+            return Ok((row, TypeMod::NONE, None));
+        }
         if let Some(array) = array_by_name(planner, name) {
             return resolve_any(planner, &array);
         }
@@ -92,6 +95,22 @@ pub(crate) fn resolve_any<'a>(planner: &Planner<'a>, name: &TypeName) -> SqlResu
             None => Err(planner.unsupported(format!("type {base}[]"), location)),
         },
         _ => Err(planner.unsupported("an array of several dimensions", location)),
+    }
+}
+
+/// The type of the rows of a relation, or of arrays of them.
+fn row_of_relation(planner: &Planner, name: &TypeName) -> SqlResult<Option<SqlType>> {
+    let names = names::strings(&name.names);
+    let row = match planner.local(&names, 2)? {
+        [name] => planner.type_of_relation(None, name),
+        [schema, name] => planner.type_of_relation(Some(schema), name),
+        _ => None,
+    };
+    match (row, name.array_bounds.len()) {
+        (row, 0) => Ok(row),
+        (None, _) => Ok(None),
+        (Some(SqlType::Composite(number)), 1) => Ok(Some(SqlType::CompositeArray(number))),
+        (Some(_), _) => Err(planner.unsupported("an array of several dimensions", name.location)),
     }
 }
 
@@ -141,8 +160,12 @@ fn made_by_user<'a>(
             Err(planner.unsupported("an array of several dimensions", location))
         }
         (TypeKind::Domain(_), _) => Err(planner.unsupported("an array of a domain", location)),
+        (TypeKind::Composite(_), 0) => Ok((SqlType::Composite(record.id), TypeMod::NONE, None)),
+        (TypeKind::Composite(_), 1) => {
+            Ok((SqlType::CompositeArray(record.id), TypeMod::NONE, None))
+        }
         (TypeKind::Composite(_), _) => {
-            Err(planner.unsupported("a value of a composite type", location))
+            Err(planner.unsupported("an array of several dimensions", location))
         }
     }
 }

@@ -6,9 +6,11 @@
 
 use crate::expr::Binder;
 use crate::from::{From, Source};
+use crate::function_source::field_columns;
 use crate::rewrite::is_volatile;
-use crate::scope::{ScopeColumn, ScopeTable};
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use crate::scope::ScopeTable;
+use crate::sets::is_of_sets;
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::Expr;
 use quintet_ir::plan::Plan;
 
@@ -51,12 +53,14 @@ pub(crate) fn side_by_side(
     let mut columns = Vec::with_capacity(arrays.len());
     for array in arrays {
         let place = Expr::Column(place, SqlType::Int4);
-        columns.push(ScopeColumn {
-            name: "unnest".to_string(),
-            modifier: TypeMod::NONE,
-            origin: None,
-            expr: binder.apply("[]", vec![array, place])?,
-        });
+        let element = binder.apply("[]", vec![array, place])?;
+        let shape = match element.ty() {
+            SqlType::Composite(number) if !is_of_sets(table) => {
+                binder.planner.catalog().shape(number)
+            }
+            _ => None,
+        };
+        columns.extend(field_columns(shape.as_deref(), element, "unnest"));
     }
     from.scope.add(ScopeTable {
         is_optional: false,
@@ -64,6 +68,7 @@ pub(crate) fn side_by_side(
         schema: None,
         columns,
         table_oid: None,
+        row: None,
     });
     Ok(())
 }

@@ -339,6 +339,7 @@ impl Target {
             schema: schema.map(str::to_string),
             columns: seen.columns.iter().map(|own| moved(&own.column)).collect(),
             table_oid: None,
+            row: None,
         }
     }
 

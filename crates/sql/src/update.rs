@@ -12,6 +12,7 @@ use crate::insert::{bind_returning, default_of};
 use crate::join::{join, mark_needed};
 use crate::names::{self, inner, required};
 use crate::output;
+use crate::parts::with_field;
 use crate::planner::Planner;
 use crate::row_security;
 use crate::scope::Scope;
@@ -223,6 +224,10 @@ fn assign_part(
     let unsupported =
         || Err(planner.unsupported("a part of a column as a target", target.location));
     let column = &of.table.columns[number];
+    let path = names::strings(&target.indirection);
+    if path.len() == target.indirection.len() {
+        return assign_field(binder, of, (number, target), &path, assignments);
+    }
     let [node] = target.indirection.as_slice() else {
         return unsupported();
     };
@@ -282,6 +287,36 @@ fn assign_part(
         }
     };
     let new = new.map_err(&here)?;
+    match before {
+        Some((_, value)) => *value = new,
+        None => assignments.push((number, new)),
+    }
+    Ok(())
+}
+
+/// `column.field = value`: the whole row with another field.
+fn assign_field(
+    binder: &Binder,
+    of: &Target,
+    (number, target): (usize, &ResTarget),
+    path: &[&str],
+    assignments: &mut Vec<(usize, Expr)>,
+) -> SqlResult<()> {
+    let planner = binder.planner;
+    let column = &of.table.columns[number];
+    if of.is_view() {
+        let what = "a part of a view's column as a target";
+        return Err(planner.unsupported(what, target.location));
+    }
+    refuse_identity(planner, column, target.location)?;
+    let before = assignments.iter_mut().find(|(other, _)| *other == number);
+    let whole = match &before {
+        Some((_, value)) => value.clone(),
+        None => Expr::Column(number, column.ty),
+    };
+    let value = binder.bind(required(target.val.as_deref())?)?;
+    let new = with_field(planner, (&column.name, &whole), path, value);
+    let new = new.map_err(planner.at(target.location))?;
     match before {
         Some((_, value)) => *value = new,
         None => assignments.push((number, new)),

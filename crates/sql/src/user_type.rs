@@ -5,15 +5,18 @@
 //! types (`ddl`).
 
 use crate::catalog::Catalog;
+use crate::composite::type_of_rows;
 use crate::names;
 use crate::planner::Planner;
 use crate::records::{DomainRecord, LabelRecord, TypeKind, TypeRecord, ViewColumnRecord};
 use crate::system::print::quoted;
+use crate::system::relation_of;
 use pg_query::protobuf::TypeName;
 use quintet_base::objects::{ObjectNames, Objects, name_marked, no_label};
 use quintet_base::text_format::{self, FormatContext};
+use quintet_base::types::ROW_TYPE;
 use quintet_base::value::{Array, EnumValue};
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_base::{Shape, SqlError, SqlResult, SqlState, SqlType, TableId, Value};
 use quintet_ir::schema::TableDef;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,15 +72,33 @@ impl Catalog {
 
     /// The type of values that this number stands for: an enum's or its array's.
     pub fn type_of_oid(&self, oid: u32) -> Option<SqlType> {
-        SqlType::from_oid(oid).or_else(|| {
+        let row = || {
+            let (relation, is_array) = relation_of(oid)?;
+            let row = type_of_rows(self, TableId(relation))?;
+            match is_array {
+                true => row.array_of(),
+                false => Some(row),
+            }
+        };
+        SqlType::from_oid(oid).or_else(row).or_else(|| {
             let record = self.type_with(oid)?;
             match &record.kind {
                 TypeKind::Enum(_) if oid == record.id => Some(SqlType::Enum(record.id)),
                 TypeKind::Enum(_) => Some(SqlType::EnumArray(record.id)),
                 TypeKind::Domain(domain) if oid == record.id => Some(domain.base),
+                TypeKind::Composite(_) if oid == record.id => Some(SqlType::Composite(oid)),
+                TypeKind::Composite(_) => Some(SqlType::CompositeArray(record.id)),
                 _ => None,
             }
         })
+    }
+
+    /// The same, and what composite types have.
+    pub(crate) fn labels_and_fields(&self) -> ObjectNames {
+        let enums = self.user_types().filter(|record| record.labels().is_some());
+        let enums = enums.map(|record| (record.id, Arc::clone(record)));
+        let all = Some(Box::new(self.clone()));
+        ObjectNames::of(Arc::new(Labels(enums.collect(), all)))
     }
 
     /// The label at a place of an enum.
@@ -89,7 +110,7 @@ impl Catalog {
     pub fn labels(&self) -> ObjectNames {
         let enums = self.user_types().filter(|record| record.labels().is_some());
         let enums = enums.map(|record| (record.id, Arc::clone(record)));
-        ObjectNames::of(Arc::new(Labels(enums.collect())))
+        ObjectNames::of(Arc::new(Labels(enums.collect(), None)))
     }
 
     /// The labels of an enum as values.
@@ -106,7 +127,7 @@ impl Catalog {
 }
 
 /// The labels of a catalogue's enums, for who has no session.
-struct Labels(BTreeMap<u32, Arc<TypeRecord>>);
+struct Labels(BTreeMap<u32, Arc<TypeRecord>>, Option<Box<Catalog>>);
 
 impl Objects for Labels {
     fn name(&self, _: SqlType, _: u32) -> Option<String> {
@@ -129,6 +150,10 @@ impl Objects for Labels {
         found
             .map(|label| label.place)
             .ok_or_else(|| no_label(&ty.to_string(), label))
+    }
+
+    fn fields(&self, ty: u32) -> Option<Arc<Shape>> {
+        self.1.as_ref()?.shape(ty)
     }
 
     fn named(&self, _: &str) -> Option<String> {
@@ -202,6 +227,11 @@ impl<'a> Planner<'a> {
 
     /// What the type with a number is called, also that of an array.
     pub fn shown_type_number(&self, number: u32) -> Option<String> {
+        if let Some((relation, is_array)) = relation_of(number) {
+            let table = self.catalog().table_of_type(relation | ROW_TYPE)?;
+            let name = self.shown_row(&table);
+            return Some(if is_array { name + "[]" } else { name });
+        }
         let record = self.catalog().type_with(number)?;
         let name = self.shown_type(record);
         Some(match number == record.id {
@@ -268,6 +298,13 @@ impl<'a> Planner<'a> {
                     values: values.collect::<SqlResult<_>>()?,
                 })))
             }
+            ty if ty.element().unwrap_or(ty).is_record() => {
+                let format = FormatContext {
+                    objects: self.catalog().labels_and_fields(),
+                    ..self.context.format.clone()
+                };
+                text_format::read(ty, text, &format)
+            }
             ty => text_format::read(ty, text, self.context.format),
         }
     }
@@ -291,6 +328,13 @@ impl<'a> Planner<'a> {
                     values: values.collect(),
                 }));
                 text_format::to_string(&texts, SqlType::TextArray, &format)
+            }
+            value if ty.element().unwrap_or(ty).is_record() => {
+                let format = FormatContext {
+                    objects: self.catalog().labels_and_fields(),
+                    ..format
+                };
+                text_format::to_string(value, ty, &format)
             }
             value => text_format::to_string(value, ty, &format),
         }

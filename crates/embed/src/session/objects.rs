@@ -13,7 +13,7 @@ use crate::database::{Inner, Schema};
 use quintet_base::objects::{ObjectNames, Objects};
 use quintet_base::text_format::FormatContext;
 use quintet_base::value::Array;
-use quintet_base::{SqlResult, SqlType, Value};
+use quintet_base::{Shape, SqlResult, SqlType, Value};
 use quintet_sql::{Known, PlanContext, Who};
 use std::sync::{Arc, Weak};
 
@@ -59,6 +59,10 @@ impl Objects for SessionObjects {
 
     fn place(&self, ty: u32, label: &str) -> SqlResult<u32> {
         self.ask(|known| known.place(ty, label))
+    }
+
+    fn fields(&self, ty: u32) -> Option<Arc<Shape>> {
+        self.schema.catalog.shape(ty)
     }
 
     fn named(&self, text: &str) -> Option<String> {

@@ -6,7 +6,7 @@
 use crate::expr::Expr;
 use crate::function::JSON_ROW;
 use quintet_base::json::write_string;
-use quintet_base::{Json, SqlError, SqlResult, SqlState, Str, Value};
+use quintet_base::{Json, SqlError, SqlResult, SqlState, SqlType, Str, Value};
 
 /// A document in the making; `None` before the first row.
 #[derive(Clone, Debug)]
@@ -28,9 +28,14 @@ pub(super) fn is_structured(arg: Option<&Expr>) -> bool {
     };
     function.name == JSON_ROW
         || args.iter().any(|arg| match arg {
-            Expr::Call { .. } => is_structured(Some(arg)) || arg.ty().element().is_some(),
-            arg => arg.ty().element().is_some(),
+            Expr::Call { .. } => is_structured(Some(arg)) || is_made_of_parts(arg.ty()),
+            arg => is_made_of_parts(arg.ty()),
         })
+}
+
+/// Arrays and rows.
+fn is_made_of_parts(ty: SqlType) -> bool {
+    ty.element().is_some() || ty.is_record()
 }
 
 fn null_key() -> SqlError {

@@ -83,6 +83,7 @@ pub(super) fn convert(
             _ => Err(cannot(from, to)),
         },
         Date | Timestamp | TimestampTz => to_datetime(value, from, to, host),
+        Record => Ok(value),
         _ => through_text(&value, from, to, format),
     }
 }

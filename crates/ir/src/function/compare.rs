@@ -89,6 +89,15 @@ fn operator(symbol: &str) -> Option<CompareOp> {
 /// `42883` if the two types do not compare, `42725` if it cannot be told how.
 pub fn compare_type(op: CompareOp, left: SqlType, right: SqlType) -> SqlResult<SqlType> {
     let same = if left == Unknown { right } else { left };
+    if left.is_record() && right.is_record() {
+        return Ok(match left == right {
+            true => left,
+            false => Record,
+        });
+    }
+    if same.is_record() && (left == Unknown || right == Unknown) {
+        return Ok(Record);
+    }
     let own = same.element().is_some() || same.is_enum() || same.range_kind().is_some();
     if own && (right == same || right == Unknown) {
         return Ok(same);

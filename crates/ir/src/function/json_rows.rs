@@ -9,11 +9,14 @@
 use super::sets::records;
 use super::{Function, builtin as new, fail, int, str, wrong_type};
 use crate::eval::Host;
-use quintet_base::SqlType::{self, Int8Array, Json as Plain, Jsonb, RecordArray, TextArray};
+use quintet_base::SqlType::{
+    self, Int8Array, Json as Plain, Jsonb, RecordArray, Text, TextArray, Unknown,
+};
 use quintet_base::json::{Kind, Node, parse};
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::value::Array;
-use quintet_base::{Json, SqlError, SqlResult, SqlState, Value};
+use quintet_base::{Json, Record, Shape, SqlError, SqlResult, SqlState, Value};
+use std::sync::Arc;
 
 /// The functions, by the names that SQL has for them.
 pub static JSON_ROWS: [(&str, Function); 4] = [
@@ -28,6 +31,93 @@ pub static JSON_ROWS: [(&str, Function); 4] = [
         tool("json_to_recordset()", Plain, plain_rows),
     ),
 ];
+
+/// A record out of an object: a prototype, a record for what is missing, the document, and what SQL calls the function.
+pub static POPULATE: Function = populating("populate()", Unknown, populate);
+/// An array of records out of an array of objects.
+pub static POPULATE_ALL: Function = populating("populate_all()", RecordArray, populate_all);
+
+const fn populating(name: &'static str, result: SqlType, body: Body) -> Function {
+    new(name, &[Unknown, Unknown, Unknown, Text], result, body)
+        .lenient()
+        .stable()
+}
+
+/// Calls `body` with a document of either type.
+fn with_document(
+    document: &Value,
+    body: &mut dyn FnMut(Part<'_>) -> SqlResult<Value>,
+) -> SqlResult<Value> {
+    match document {
+        Value::Jsonb(json) => body(Part::Jsonb(json)),
+        other => body(Part::Json(&parse(str(other))?)),
+    }
+}
+
+fn populate(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let (Value::Record(prototype), base) = (args[0], args[1]) else {
+        return Err(SqlError::internal("a record without a shape"));
+    };
+    if args[2].is_null() {
+        return Ok(base.clone());
+    }
+    let columns = Columns::none(host);
+    with_document(args[2], &mut |part| {
+        if !part.is_object() {
+            let what = if part.elements().is_some() {
+                "an array"
+            } else {
+                "a scalar"
+            };
+            let message = format!("cannot call {} on {what}", str(args[3]));
+            return fail(SqlState::INVALID_PARAMETER_VALUE, message);
+        }
+        let base = match base {
+            Value::Record(base) => Some(&**base),
+            _ => None,
+        };
+        columns.record(part, &prototype.shape, base)
+    })
+}
+
+fn populate_all(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let (Value::Record(prototype), base) = (args[0], args[1]) else {
+        return Err(SqlError::internal("a record without a shape"));
+    };
+    let element = prototype.shape.ty;
+    if args[2].is_null() {
+        return Ok(Value::Array(Box::new(Array {
+            element,
+            values: Vec::new(),
+        })));
+    }
+    let columns = Columns::none(host);
+    with_document(args[2], &mut |part| {
+        let name = str(args[3]);
+        let Some(elements) = part.elements() else {
+            let what = if part.is_object() {
+                "an object"
+            } else {
+                "a scalar"
+            };
+            let message = format!("cannot call {name} on {what}");
+            return fail(SqlState::INVALID_PARAMETER_VALUE, message);
+        };
+        let base = match base {
+            Value::Record(base) => Some(&**base),
+            _ => None,
+        };
+        let values = elements.into_iter().map(|part| match part.is_object() {
+            true => columns.record(part, &prototype.shape, base),
+            false => {
+                let message = format!("argument of {name} must be an array of objects");
+                fail(SqlState::INVALID_PARAMETER_VALUE, message)
+            }
+        });
+        let values = values.collect::<SqlResult<_>>()?;
+        Ok(Value::Array(Box::new(Array { element, values })))
+    })
+}
 
 type Body = fn(&[&Value], &dyn Host) -> SqlResult<Value>;
 
@@ -100,15 +190,26 @@ impl<'a> Part<'a> {
     }
 }
 
+/// Added to the number of a composite type, to tell it from an enum.
+const COMPOSITE: i64 = 1 << 40;
+
 /// The number that stands for a type among the arguments: that of an array of an enum is the enum's, below zero.
 pub fn number_of(ty: SqlType) -> i64 {
     match ty {
         SqlType::EnumArray(number) => -i64::from(number),
+        SqlType::Composite(number) => COMPOSITE + i64::from(number),
+        SqlType::CompositeArray(number) => -COMPOSITE - i64::from(number),
         ty => i64::from(ty.oid()),
     }
 }
 
 fn type_of(number: i64) -> SqlResult<SqlType> {
+    if let Ok(composite) = u32::try_from(number.abs() - COMPOSITE) {
+        return Ok(match number > 0 {
+            true => SqlType::Composite(composite),
+            false => SqlType::CompositeArray(composite),
+        });
+    }
     let of_enum = u32::try_from(number.unsigned_abs())
         .map_err(|_| SqlError::internal("rows of JSON of an unknown type"))?;
     Ok(match SqlType::from_oid(of_enum) {
@@ -138,6 +239,14 @@ impl<'a> Columns<'a> {
         })
     }
 
+    fn none(host: &'a dyn Host) -> Columns<'a> {
+        Columns {
+            names: Vec::new(),
+            types: Vec::new(),
+            format: host.format(),
+        }
+    }
+
     fn row(&self, part: Part<'_>) -> SqlResult<Vec<Value>> {
         let columns = self.names.iter().zip(&self.types);
         columns
@@ -155,6 +264,11 @@ impl<'a> Columns<'a> {
                 text_format::read(ty, &part.document(), self.format)
             }
             (_, part) if part.is_null() => Ok(Value::Null),
+            (SqlType::Composite(number), part) if part.is_object() => {
+                let shape = self.format.objects.fields(number);
+                let shape = shape.ok_or_else(|| SqlError::internal("a row of no known type"))?;
+                self.record(part, &shape, None)
+            }
             _ => match ty.element() {
                 None => text_format::read(ty, &part.text(), self.format),
                 Some(element) => {
@@ -169,6 +283,30 @@ impl<'a> Columns<'a> {
                 }
             },
         }
+    }
+
+    /// An object as a record, with what another one has for what it lacks.
+    fn record(
+        &self,
+        part: Part<'_>,
+        shape: &Arc<Shape>,
+        base: Option<&Record>,
+    ) -> SqlResult<Value> {
+        let fields = shape.fields.iter().enumerate();
+        let values = fields.map(|(place, field)| match part.get(&field.name) {
+            Some(part) => {
+                let value = self.value(part, field.ty, &field.name)?;
+                text_format::coerce_length(value, field.ty, field.modifier, false)
+            }
+            None => Ok(base
+                .and_then(|base| base.values.get(place))
+                .cloned()
+                .unwrap_or_default()),
+        });
+        Ok(Value::Record(Arc::new(Record {
+            values: values.collect::<SqlResult<_>>()?,
+            shape: Arc::clone(shape),
+        })))
     }
 
     /// A string may be an array's text.

@@ -793,7 +793,9 @@ pub(super) fn declared(name: &str, args: &[SqlType]) -> Option<&'static Function
         &LIVE_ROWS,
         &SEQUENCE_ROW,
     ];
+    let made = [&super::json_rows::POPULATE, &super::json_rows::POPULATE_ALL];
     let of_json = super::json_rows::JSON_ROWS.iter().map(|(_, tool)| tool);
+    let of_json = of_json.chain(made);
     let tools = tools.into_iter().chain(of_json);
     let sets = SETS.iter().map(|set| &set.function);
     sets.chain(tools)

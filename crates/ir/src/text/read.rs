@@ -16,8 +16,9 @@ use crate::routine::{
 };
 use crate::subquery::{Subquery, SubqueryForm};
 use quintet_base::error::ErrorObject;
+use quintet_base::row::RowLayout;
 use quintet_base::text_format::{self, FormatContext};
-use quintet_base::{RoleId, RoutineId, SequenceId, SqlError, SqlState, SqlType};
+use quintet_base::{RoleId, RoutineId, SequenceId, SqlError, SqlState, SqlType, Value};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -714,6 +715,10 @@ fn leaf(word: &str) -> Option<Expr> {
 
 fn constant(form: &Form, text: &str, ty: &str) -> Read<Expr> {
     let ty = of_word(ty).ok_or_else(|| form.error("there is no such type"))?;
+    if ty.element().unwrap_or(ty).is_record() {
+        let value = record(text, ty).ok_or_else(|| form.error("no record"))?;
+        return Ok(Expr::Const(value, ty));
+    }
     // Nothing prints as it does, and it has no input.
     let read_as = match ty {
         SqlType::Void => SqlType::Text,
@@ -724,6 +729,17 @@ fn constant(form: &Form, text: &str, ty: &str) -> Read<Expr> {
         Ok(value) => Ok(Expr::Const(value, ty)),
         Err(error) => Err(form.error(error.into_told().message)),
     }
+}
+
+/// A record from the bytes of a row that has it alone.
+fn record(text: &str, ty: SqlType) -> Option<Value> {
+    let digits = text.as_bytes().chunks_exact(2);
+    let bytes = digits.map(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok());
+    let bytes = bytes.collect::<Option<Vec<u8>>>()?;
+    let mut values = Vec::new();
+    let layout = RowLayout::new(vec![ty]);
+    layout.decode_into(&bytes, &mut values).ok()?;
+    values.pop()
 }
 
 fn comparison(symbol: &str) -> Option<CompareOp> {

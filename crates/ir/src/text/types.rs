@@ -52,6 +52,9 @@ const WORDS: &[(SqlType, &str)] = &[
 /// Before the number of an enum.
 const ENUM: &str = "enum.";
 
+/// Before the number of a composite type.
+const COMPOSITE: &str = "row.";
+
 /// The word for a type.
 pub(super) fn word(ty: SqlType) -> String {
     if let Some(element) = ty.element().filter(|_| !ty.is_vector()) {
@@ -62,6 +65,9 @@ pub(super) fn word(ty: SqlType) -> String {
     }
     if let SqlType::Enum(number) = ty {
         return format!("{ENUM}{number}");
+    }
+    if let SqlType::Composite(number) = ty {
+        return format!("{COMPOSITE}{number}");
     }
     let found = WORDS.iter().find(|(known, _)| *known == ty);
     found
@@ -77,6 +83,9 @@ pub(super) fn of_word(word: &str) -> Option<SqlType> {
     }
     if let Some(number) = word.strip_prefix(ENUM) {
         return number.parse().ok().map(SqlType::Enum);
+    }
+    if let Some(number) = word.strip_prefix(COMPOSITE) {
+        return number.parse().ok().map(SqlType::Composite);
     }
     let found = WORDS.iter().find(|(_, known)| *known == word);
     let range = || SqlType::from_name(word).filter(|ty| ty.range_kind().is_some());

@@ -11,6 +11,7 @@ use crate::routine::{
     Action, Callee, Condition, Into, Output, Program, Raise, RaiseState, Routine, Slot, Step,
 };
 use crate::subquery::{Subquery, SubqueryForm};
+use quintet_base::row::RowLayout;
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SqlError, SqlType, Value};
 
@@ -434,13 +435,30 @@ pub(super) fn callee(callee: &Callee) -> Form {
     Form::plain(items)
 }
 
-/// `5:int4`, `null:text`, `'…':type`
+fn is_kept_as_bytes(value: &Value) -> bool {
+    match value {
+        Value::Record(_) => true,
+        Value::Array(array) => array.element.is_record(),
+        _ => false,
+    }
+}
+
+/// `5:int4`, `null:text`, `'…':type`; a record as the bytes of a row that has it alone.
 fn constant(value: &Value, ty: SqlType) -> Form {
     match value {
         Value::Null => Form::word(format!("null:{}", word(ty))),
         Value::Int2(_) | Value::Int4(_) | Value::Int8(_) => {
             let digits = text_format::to_string(value, ty, &FormatContext::default());
             Form::word(format!("{digits}:{}", word(ty)))
+        }
+        // Reading their text takes a catalogue.
+        value if is_kept_as_bytes(value) => {
+            let layout = RowLayout::new(vec![ty]);
+            let row = layout
+                .encode(std::slice::from_ref(value))
+                .unwrap_or_default();
+            let shown = row.iter().map(|byte| format!("{byte:02x}")).collect();
+            Form::new(Shape::Typed(shown, word(ty)))
         }
         value => {
             let shown = text_format::to_string(value, ty, &FormatContext::default());

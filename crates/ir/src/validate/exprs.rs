@@ -214,7 +214,11 @@ impl Checker<'_> {
         })?;
         // A record's fields have types that only the node knows.
         self.wants(
-            function.result == ty || function.result == SqlType::Unknown,
+            function.result == ty
+                || function.result == SqlType::Unknown
+                || (function.result == SqlType::Record && ty.is_record())
+                || (function.result == SqlType::RecordArray
+                    && ty.element().is_some_and(SqlType::is_record)),
             || format!("{:?} gives {} and not {ty}", function, function.result),
         )
     }

@@ -309,6 +309,7 @@ pub(super) fn scope_of(record: &TableRecord) -> Scope {
             })
             .collect(),
         table_oid: None,
+        row: None,
     });
     scope
 }

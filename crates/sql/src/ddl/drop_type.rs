@@ -300,7 +300,7 @@ pub(super) fn release_rows(draft: &mut Draft, table: &TableDef, cascade: bool) -
 }
 
 /// Whether a text has a name in it that is not a part of a longer one.
-fn names_word(text: &str, name: &str) -> bool {
+pub(crate) fn names_word(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();

@@ -65,6 +65,7 @@ fn scope_of(record: &TableRecord) -> Scope {
         schema: Some(record.schema.clone()),
         columns: columns.collect(),
         table_oid: None,
+        row: None,
     });
     scope
 }

@@ -17,6 +17,7 @@ use pg_query::protobuf::{
     AlterEnumStmt, ColumnDef, CompositeTypeStmt, CreateEnumStmt, Node, ObjectType, RangeVar,
     RenameStmt,
 };
+use quintet_base::types::ROW_TYPE;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, limits};
 use quintet_ir::ddl::Work;
 use quintet_ir::{Object, ObjectKind};
@@ -173,6 +174,14 @@ pub(super) fn field(planner: &Planner, column: &ColumnDef) -> SqlResult<ViewColu
         let message = format!("column \"{name}\" has pseudo-type {ty}");
         return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
     }
+    if let SqlType::Composite(number) | SqlType::CompositeArray(number) = ty
+        && number & ROW_TYPE != 0
+    {
+        // Types are made before tables when a dump is read.
+        return Err(SqlError::unsupported(
+            "a table's rows as fields of a composite type",
+        ));
+    }
     super::table::collation(planner, column, ty)?;
     Ok(ViewColumnRecord {
         name: name.to_string(),
@@ -251,9 +260,10 @@ pub(super) fn alter_enum(planner: &Planner, statement: &AlterEnumStmt) -> SqlRes
     draft.finish(TAG)
 }
 
-/// Whether a type is an enum, or its array.
+/// Whether a type is an enum or a composite type, or its array.
 pub(super) fn is_of(ty: SqlType, number: u32) -> bool {
-    matches!(ty, SqlType::Enum(own) | SqlType::EnumArray(own) if own == number)
+    use SqlType::{Composite, CompositeArray, Enum, EnumArray};
+    matches!(ty, Enum(own) | EnumArray(own) | Composite(own) | CompositeArray(own) if own == number)
 }
 
 fn place_of(labels: &[LabelRecord], label: &str) -> SqlResult<usize> {

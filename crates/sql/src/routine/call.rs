@@ -25,13 +25,17 @@ use crate::names::{self, inner, required};
 use crate::output;
 use crate::planner::Planner;
 use crate::rewrite::is_volatile;
-use crate::row_value::{Field, Row};
+use crate::row_value::{CALLED, Field, Row};
 use crate::scope::Scope;
 use crate::sets::sets_in_from;
-use pg_query::protobuf::{CallStmt, FuncCall, Node, SelectStmt, SetOperation};
+use crate::tree::{node, string};
+use pg_query::protobuf::{
+    Alias, CallStmt, ColumnRef, FuncCall, LimitOption, List, Node, RangeFunction, ResTarget,
+    SelectStmt, SetOperation, SubLink, SubLinkType, TypeCast, TypeName,
+};
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::limits::PARAMETERS_MAX;
-use quintet_base::{RoutineId, SqlError, SqlResult, SqlType, Value};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::routine::{Action, Callee, Into, Output, Slot, Step};
 use quintet_ir::statement::{Body, OutputColumn, Procedure};
 use quintet_ir::{Expr, Plan, Program, Routine, Statement};
@@ -171,8 +175,11 @@ impl Binder<'_, '_> {
             _ if signature.record => return refuse("whose record is one value"),
             // void
             [] => SqlType::Void,
-            [column] => column.ty,
-            _ => return refuse("whose row is one value"),
+            [column] if !signature.is_row => column.ty,
+            _ if signature.output == Output::Rows => {
+                return refuse("that returns a set of rows, among others");
+            }
+            _ => return self.row_as_value(call, &signature).map(Some),
         };
         if signature.output == Output::Rows {
             return refuse("that returns a set, among others");
@@ -190,6 +197,69 @@ impl Binder<'_, '_> {
 }
 
 impl Binder<'_, '_> {
+    /// The row that a call gives as one value: of a step's results, or `(SELECT row FROM call AS row)`.
+    fn row_as_value(&self, call: &FuncCall, signature: &Signature) -> SqlResult<Expr> {
+        if let Some(row) = self.row_of_call(call)? {
+            return self.record(row);
+        }
+        let name = |name: &str| {
+            node(NodeEnum::ColumnRef(ColumnRef {
+                fields: vec![string(name)],
+                location: -1,
+            }))
+        };
+        let value = match &signature.row {
+            None => name(CALLED),
+            Some(table) => node(NodeEnum::TypeCast(Box::new(TypeCast {
+                arg: Some(Box::new(name(CALLED))),
+                type_name: Some(TypeName {
+                    names: vec![string(&table.schema), string(&table.name)],
+                    typemod: -1,
+                    location: -1,
+                    ..Default::default()
+                }),
+                location: call.location,
+            }))),
+        };
+        let call_node = node(NodeEnum::FuncCall(Box::new(call.clone())));
+        let pair = vec![call_node, Node { node: None }];
+        let source = RangeFunction {
+            functions: vec![node(NodeEnum::List(List { items: pair }))],
+            alias: Some(Alias {
+                aliasname: CALLED.to_string(),
+                colnames: Vec::new(),
+            }),
+            ..Default::default()
+        };
+        let select = SelectStmt {
+            target_list: vec![node(NodeEnum::ResTarget(Box::new(ResTarget {
+                val: Some(Box::new(value)),
+                location: -1,
+                ..Default::default()
+            })))],
+            from_clause: vec![node(NodeEnum::RangeFunction(source))],
+            limit_option: LimitOption::Default as i32,
+            op: SetOperation::SetopNone as i32,
+            ..Default::default()
+        };
+        let query = node(NodeEnum::SubLink(Box::new(SubLink {
+            sub_link_type: SubLinkType::ExprSublink as i32,
+            subselect: Some(Box::new(node(NodeEnum::SelectStmt(Box::new(select))))),
+            location: call.location,
+            ..Default::default()
+        })));
+        self.bind(&query).map_err(|error| {
+            // An aggregate would have to be computed outside of it.
+            match error.state == SqlState::GROUPING_ERROR {
+                true => {
+                    let what = "a call over an aggregate whose row is one value";
+                    self.planner.unsupported(what, call.location)
+                }
+                false => error,
+            }
+        })
+    }
+
     /// The row that a call gives, where calls are steps; `None` if it gives none, or as one value.
     pub(crate) fn row_of_call(&self, call: &FuncCall) -> SqlResult<Option<Row>> {
         let calls = &self.planner.calls;
@@ -203,6 +273,7 @@ impl Binder<'_, '_> {
             signature,
             arguments,
         } = matched(self, call, false)?;
+        let row_of = signature.row.as_ref().map(|table| table.id);
         let columns = signature.columns.clone();
         let types = columns.iter().map(|column| column.ty).collect();
         let first = calls.add(base, signature, arguments, types);
@@ -214,8 +285,10 @@ impl Binder<'_, '_> {
         });
         Ok(Some(Row {
             fields: fields.collect(),
-            table: None,
+            table: row_of,
             missing: None,
+            whole: None,
+            if_any: true,
         }))
     }
 }

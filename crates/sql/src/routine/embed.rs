@@ -194,7 +194,16 @@ impl Embedding<'_, '_> {
         planner.calls.open(self.variables.slots.len());
         let scope = Scope::empty();
         let binder = Binder::new(&planner, &scope, "expressions");
-        let Some(row) = binder.row(required(target.val.as_deref())?)? else {
+        let value = required(target.val.as_deref())?;
+        let row = match binder.row(value)? {
+            Some(row) => Some(row),
+            // What is wrong with it is said where it is bound as one value.
+            None => match binder.bind(value) {
+                Ok(value) => binder.row_of_value(&value)?,
+                Err(_) => None,
+            },
+        };
+        let Some(row) = row else {
             return Ok(None);
         };
         let Some(calls) = planner.calls.close() else {

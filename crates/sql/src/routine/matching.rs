@@ -9,6 +9,7 @@ use super::polymorphic::{self, Fit, is_polymorphic};
 use super::signature::{Parameter, ROW, Signature};
 use crate::call::plain_call;
 use crate::coerce;
+use crate::composite;
 use crate::expr::Binder;
 use crate::names::{inner, required};
 use crate::planner::Planner;
@@ -56,7 +57,7 @@ impl Argument {
     fn fits(&self, parameter: &Parameter) -> bool {
         match (self, &parameter.row) {
             (Argument::Value(_), None) => true,
-            (Argument::Value(expr), Some(_)) => is_null(expr),
+            (Argument::Value(expr), Some(_)) => expr.ty() == SqlType::Unknown,
             (Argument::Row(_), None) => false,
             (Argument::Row(row), Some(table)) => match row.table {
                 Some(id) => id == table.id,
@@ -65,11 +66,6 @@ impl Argument {
             },
         }
     }
-}
-
-/// A NULL without a type.
-fn is_null(expr: &Expr) -> bool {
-    matches!(expr, Expr::Const(Value::Null, SqlType::Unknown))
 }
 
 /// True if some routine has this name.
@@ -123,7 +119,13 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
     check_schema(planner, schema).map_err(&here)?;
     let argument = |node: &Node| match binder.row(node)? {
         Some(row) => Ok::<_, SqlError>(Argument::Row(row)),
-        None => binder.bind(node).map(Argument::Value),
+        None => {
+            let value = binder.bind(node)?;
+            Ok(match binder.row_of_value(&value)? {
+                Some(row) => Argument::Row(row),
+                None => Argument::Value(value),
+            })
+        }
     };
     let mut given: Vec<Given> = Vec::with_capacity(call.args.len());
     for node in &call.args {
@@ -285,6 +287,21 @@ fn prefer_plain(candidates: &mut Vec<(Arc<Signature>, Vec<Place>, bool)>, types:
 /// The fields of a row that is given for a parameter; all NULL if NULL is.
 fn fields(planner: &Planner, row: Option<Argument>, table: &TableDef) -> SqlResult<Vec<Expr>> {
     let columns = table.visible_columns().map(|(_, column)| column);
+    let row = match row {
+        Some(Argument::Value(expr)) => {
+            let ty = composite::type_of_rows(planner.catalog(), table.id);
+            let ty = ty.ok_or_else(|| SqlError::internal("a row of no type"))?;
+            let value = coerce::implicit(planner, expr, ty)?;
+            if !matches!(value, Expr::Const(Value::Null, _)) {
+                let of = table.visible_columns().enumerate();
+                let fields =
+                    of.map(|(place, (_, column))| composite::field(&value, place, column.ty));
+                return fields.collect();
+            }
+            None
+        }
+        row => row,
+    };
     let Some(Argument::Row(row)) = row else {
         return Ok(columns
             .map(|column| Expr::Const(Value::Null, column.ty))

@@ -8,12 +8,13 @@ use super::embed::{Embedding, Planned};
 use super::link::Linker;
 use super::lower::{parameters, projected};
 use super::signature::{Parameter, Signature};
+use crate::composite::{self, type_of_rows};
 use crate::parse;
 use crate::planner::{PlanContext, Planner};
 use crate::plpgsql;
 use crate::variables::Conflict;
 use pg_query::protobuf::CreateFunctionStmt;
-use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::routine::{Action, Into, Output};
 use quintet_ir::{Expr, Routine};
 
@@ -110,7 +111,25 @@ fn result(at: &mut Embedding, signature: &Signature, last: Option<&str>) -> SqlR
         true => &own,
         false => &signature.columns,
     };
-    let (found, wanted) = (planned.columns.len(), columns.len());
+    // A row as one value is its fields.
+    let own_type = signature.row.as_ref();
+    let own_type = own_type.and_then(|row| type_of_rows(at.context.catalog, row.id));
+    let given: Vec<(Expr, SqlType)> = match planned.columns.as_slice() {
+        [one] if signature.is_row && Some(one.ty) == own_type => {
+            let whole = Expr::Column(0, one.ty);
+            let fields = columns.iter().enumerate();
+            let fields =
+                fields.map(|(place, to)| Ok((composite::field(&whole, place, to.ty)?, to.ty)));
+            fields.collect::<SqlResult<_>>()?
+        }
+        given => {
+            let given = given.iter().enumerate();
+            given
+                .map(|(number, from)| (Expr::Column(number, from.ty), from.ty))
+                .collect()
+        }
+    };
+    let (found, wanted) = (given.len(), columns.len());
     if found != wanted {
         return Err(mismatch(match wanted {
             1 => "Final statement must return exactly one column.".to_string(),
@@ -119,14 +138,13 @@ fn result(at: &mut Embedding, signature: &Signature, last: Option<&str>) -> SqlR
         }));
     }
     let mut row = Vec::with_capacity(wanted);
-    for (number, (from, to)) in planned.columns.iter().zip(columns).enumerate() {
-        let value = Expr::Column(number, from.ty);
+    for (number, ((value, from), to)) in given.into_iter().zip(columns).enumerate() {
         let value = at.assigned(value, to.ty, to.modifier).map_err(|_| {
             mismatch(match wanted {
-                1 => format!("Actual return type is {}.", from.ty),
+                1 => format!("Actual return type is {from}."),
                 _ => format!(
                     "Final statement returns {} instead of {} at column {}.",
-                    from.ty,
+                    from,
                     to.ty,
                     number + 1
                 ),

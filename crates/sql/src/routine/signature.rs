@@ -6,17 +6,14 @@
 use crate::catalog::Relation;
 use crate::planner::{PlanContext, Planner};
 use crate::plpgsql::{self, DataType, Header, ParameterMode, Returns, Volatility};
-use crate::records::{TypeRecord, ViewColumnRecord};
+use crate::records::TypeRecord;
 use crate::types;
 use pg_query::protobuf::{CreateFunctionStmt, Node, TypeName};
 use quintet_base::objects::mark;
-use quintet_base::row::RowLayout;
 use quintet_base::types::{Any, format_type};
-use quintet_base::{
-    RoutineId, SpaceId, SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod, Value,
-};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::routine::Output;
-use quintet_ir::schema::{ColumnDef, TableDef, TableRef};
+use quintet_ir::schema::TableRef;
 use quintet_ir::statement::OutputColumn;
 use std::sync::Arc;
 
@@ -448,27 +445,15 @@ pub(crate) fn resolve(planner: &Planner, ty: &DataType) -> SqlResult<Resolved> {
         DataType::Named { name, .. } if let Some(any) = any_of(name) => {
             Ok(Resolved::Scalar(SqlType::Any(any), TypeMod::NONE))
         }
-        DataType::Named { name, .. } => match types::resolve_any(planner, name) {
-            Err(error) if error.state == SqlState::FEATURE_NOT_SUPPORTED => {
-                match planner
-                    .user_type_of(name)
-                    .and_then(|record| row_type(record))
-                {
-                    Some(table) if name.array_bounds.is_empty() => Ok(Resolved::Row(table)),
-                    _ => Err(error),
-                }
+        DataType::Named { name, .. } => match types::resolve_any(planner, name)? {
+            (_, _, Some(record)) => Ok(Resolved::Domain(Arc::clone(record))),
+            (ty @ SqlType::Composite(number), modifier, None) => {
+                Ok(match planner.catalog().table_of_type(number) {
+                    Some(table) => Resolved::Row(table),
+                    None => Resolved::Scalar(ty, modifier),
+                })
             }
-            Ok((_, _, Some(record))) => Ok(Resolved::Domain(Arc::clone(record))),
-            Ok((ty, modifier, None)) => Ok(Resolved::Scalar(ty, modifier)),
-            Err(error) if error.state == SqlState::UNDEFINED_OBJECT => {
-                let parts = crate::names::strings(&name.names);
-                let parts: Vec<String> = parts.into_iter().map(str::to_string).collect();
-                match table(planner, &parts) {
-                    Ok(table) if name.array_bounds.is_empty() => Ok(Resolved::Row(table)),
-                    _ => Err(error),
-                }
-            }
-            Err(error) => Err(error),
+            (ty, modifier, None) => Ok(Resolved::Scalar(ty, modifier)),
         },
     }
 }
@@ -492,42 +477,13 @@ fn table(planner: &Planner, names: &[String]) -> SqlResult<TableRef> {
         Some(Relation::Table(id) | Relation::Partition(id)) => planner.catalog().rows_of(id),
         _ => None,
     };
-    let composite = || row_type(planner.find_type(schema, name)?);
+    let composite = || {
+        let record = planner.find_type(schema, name)?;
+        planner.catalog().table_of_type(record.id)
+    };
     found
         .or_else(composite)
         .ok_or_else(|| unknown_relation(names))
-}
-
-/// A composite type as a table that has its rows and is nowhere.
-fn row_type(record: &TypeRecord) -> Option<TableRef> {
-    let column = |field: &ViewColumnRecord| ColumnDef {
-        name: field.name.clone(),
-        ty: field.ty,
-        modifier: field.modifier,
-        not_null: false,
-        default: None,
-        missing: None,
-        identity: None,
-        generated: None,
-        hidden: false,
-        dropped: false,
-    };
-    let columns: Vec<ColumnDef> = record.fields()?.iter().map(column).collect();
-    let layout = RowLayout::new(columns.iter().map(|column| column.ty).collect());
-    Some(Arc::new(TableDef {
-        id: TableId(record.id),
-        revision: 0,
-        schema: record.schema.clone(),
-        name: record.name.clone(),
-        space: SpaceId(0),
-        columns,
-        primary_key: None,
-        indexes: Vec::new(),
-        checks: Vec::new(),
-        layout,
-        references: None,
-        partitions: None,
-    }))
 }
 
 fn unknown_relation(names: &[String]) -> SqlError {

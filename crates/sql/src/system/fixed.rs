@@ -268,6 +268,7 @@ pub(super) fn category(ty: SqlType) -> (&'static str, bool) {
         TypeFamily::Text => ("S", ty == SqlType::Text),
         TypeFamily::Unknown => ("X", false),
         TypeFamily::Timespan => ("T", true),
+        _ if matches!(ty, SqlType::Composite(_)) => ("C", false),
         TypeFamily::Void | TypeFamily::Record => ("P", false),
         TypeFamily::Network => ("I", ty == SqlType::Inet),
         TypeFamily::Bits => ("V", ty == SqlType::VarBit),
@@ -317,6 +318,7 @@ fn types(planner: &Planner) -> Vec<Vec<Value>> {
     let row = |ty: SqlType| {
         let (category, preferred) = category(ty);
         let kind = match ty.family() {
+            _ if matches!(ty, SqlType::Composite(_)) => "c",
             TypeFamily::Void | TypeFamily::Unknown | TypeFamily::Record => "p",
             TypeFamily::Range => "r",
             TypeFamily::Multirange => "m",

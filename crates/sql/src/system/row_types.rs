@@ -1,31 +1,28 @@
 //! The types that the rows of tables and views have: numbers and names.
 //!
 //! Relies on: numbers of relations stay below 2^30.  Promises: a type and its array for each table, partition and view, whose numbers follow from the
-//! relation's; PostgreSQL draws them.  Does not: let them be types of columns (0A000).
+//! relation's; PostgreSQL draws them.  Does not: say what their values have (`composite`).
 
 use super::{OWNER, flag, oid, schema_oid, text};
 use crate::catalog::Relation;
 use crate::planner::Planner;
+use quintet_base::types::{ROW_ARRAY, ROW_TYPE};
 use quintet_base::{TableId, Value};
-
-/// A row's type is its relation's number and this.
-const ROW: u32 = 1 << 30;
-/// Its array's that and this.
-const ARRAY: u32 = 1 << 29;
 
 /// The number of the type of a relation's rows.
 pub(super) fn row_type(relation: u32) -> u32 {
-    relation | ROW
+    relation | ROW_TYPE
 }
 
 /// The same of its array.
 pub(super) fn array_type(relation: u32) -> u32 {
-    relation | ROW | ARRAY
+    relation | ROW_TYPE | ROW_ARRAY
 }
 
 /// The relation whose rows have this type, and whether it is the array of it.
-pub(super) fn relation_of(ty: u32) -> Option<(u32, bool)> {
-    (ty & ROW != 0 && ty >> 31 == 0).then_some((ty & !(ROW | ARRAY), ty & ARRAY != 0))
+pub(crate) fn relation_of(ty: u32) -> Option<(u32, bool)> {
+    (ty & ROW_TYPE != 0 && ty >> 31 == 0)
+        .then_some((ty & !(ROW_TYPE | ROW_ARRAY), ty & ROW_ARRAY != 0))
 }
 
 /// The number of a relation that has a type for its rows.

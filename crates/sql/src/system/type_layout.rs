@@ -28,7 +28,7 @@ pub(super) fn storage_of(ty: SqlType) -> &'static str {
 /// How PostgreSQL would align values of a type.
 pub(super) fn alignment_of(ty: SqlType) -> &'static str {
     let by_eight = |ty: SqlType| match ty {
-        SqlType::Record => true,
+        SqlType::Record | SqlType::Composite(_) => true,
         SqlType::Range(kind) | SqlType::Multirange(kind) => kind.subtype().type_len() == 8,
         ty => matches!(ty.type_len(), 8 | 12 | 16) && ty != SqlType::Uuid,
     };

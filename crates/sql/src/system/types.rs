@@ -167,6 +167,14 @@ pub(super) fn domain_of<'a>(
 
 /// Schema and name of a type, as the catalogue has them.
 pub(super) fn place_of(planner: &Planner, ty: SqlType) -> (String, String) {
+    if let SqlType::Composite(number) | SqlType::CompositeArray(number) = ty
+        && let Some((schema, name)) = planner.catalog().name_of_composite(number)
+    {
+        return match ty {
+            SqlType::Composite(_) => (schema, name),
+            _ => (schema, format!("_{name}")),
+        };
+    }
     let made = match ty {
         SqlType::Enum(number) | SqlType::EnumArray(number) => planner.catalog().user_type(number),
         _ => None,

@@ -109,6 +109,18 @@ pub(crate) fn to_json(value: &Value, format: &FormatContext) -> SqlResult<Json> 
             }
         },
         Value::Text(text) => Json::Text(text.clone()),
+        Value::Record(record) => {
+            let mut pairs = Vec::with_capacity(record.values.len());
+            let fields = record.shape.fields.iter().zip(&record.values);
+            for (name, (field, value)) in record.names(format).into_iter().zip(fields) {
+                let value = match (field.ty, value) {
+                    (SqlType::Json, Value::Text(text)) => Json::parse(text)?,
+                    (_, value) => to_json(value, format)?,
+                };
+                pairs.push((name, value));
+            }
+            Json::object(pairs)
+        }
         other => string(&shown(other, format)),
     })
 }
@@ -152,6 +164,20 @@ pub(crate) fn write_plain(
             }
         },
         Value::Text(text) => quote(text, out),
+        Value::Record(record) => {
+            out.push('{');
+            let fields = record.shape.fields.iter().zip(&record.values);
+            for (at, (name, (field, value))) in record.names(format).iter().zip(fields).enumerate()
+            {
+                if at > 0 {
+                    out.push(',');
+                }
+                quote(name, out);
+                out.push(':');
+                write_json(value, field.ty, format, out)?;
+            }
+            out.push('}');
+        }
         other => quote(&shown(other, format), out),
     }
     Ok(())
@@ -190,7 +216,7 @@ pub(crate) fn key(value: &Value, format: &FormatContext) -> SqlResult<Str> {
             SqlState::NULL_VALUE_NOT_ALLOWED,
             "field name must not be null",
         ),
-        Value::Array(_) | Value::Jsonb(_) => fail(
+        Value::Array(_) | Value::Jsonb(_) | Value::Record(_) => fail(
             SqlState::INVALID_PARAMETER_VALUE,
             "key value must be scalar, not array, composite, or json",
         ),
