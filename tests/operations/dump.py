@@ -80,6 +80,17 @@ create table spread (k text, n int references author (id)) partition by hash (k)
 create table spread_0 partition of spread for values with (modulus 2, remainder 0);
 create table spread_1 partition of spread for values with (modulus 2, remainder 1);
 insert into spread select 'k' || g, 1 from generate_series(1, 20) g;
+create table wood (a int not null, b int, c text, primary key (a, b)) partition by range (a);
+create table wood_low partition of wood for values from (0) to (100) partition by list (b);
+create table other.wood_low_1 partition of wood_low for values in (1, 2) partition by hash (a, b);
+create table other.wood_low_1a partition of other.wood_low_1 for values with (modulus 1, remainder 0);
+create table wood_low_rest partition of wood_low default;
+create table sums (a int, b int, c text) partition by range ((a + b), lower(c));
+create table sums_1 partition of sums for values from (minvalue, minvalue) to (maxvalue, maxvalue) partition by list ((b % 2));
+create table sums_even partition of sums_1 for values in (0);
+create table sums_odd partition of sums_1 default;
+insert into wood select n, n % 5, 'w' || n from generate_series(1, 60) n;
+insert into sums values (1, 2, 'A'), (3, 3, 'b'), (5, 0, 'odd');
 create table listed (k char(2), n int) partition by list (k);
 create table listed_1 partition of listed for values in ('a', 'b''', null);
 insert into listed values ('a', 1), ('b''', 2), (null, 3);
@@ -90,6 +101,8 @@ create trigger counts before update of n on watched for each row when (old.n is 
     execute function other.count_up('10');
 create trigger never after insert on watched execute function other.never();
 alter table watched disable trigger never;
+create trigger part_only before insert on other.wood_low_1 for each row execute function other.never();
+alter table other.wood_low_1 disable trigger part_only;
 insert into watched values (1, 1), (2, 2);
 comment on trigger counts on watched is 'by ten';
 create table placed (id int primary key deferrable, place int constraint one_place unique deferrable initially deferred,
@@ -111,8 +124,8 @@ comment on schema other is 'others';
 
 TABLES = {"author": "id", "book": "id", "nokey": "a, b", "gen": "id", "two": "a, b", "tree": "id", "other.things": "id",
           "other.felt": "m, id", "placed": "id"}
-PARTS = ("measured_old", "other.measured_new", "measured_rest", "spread_0", "spread_1", "listed_1")
-TABLES |= {"measured": "at", "spread": "k", "listed": "n"} | {name: "1, 2" for name in PARTS}
+PARTS = ("measured_old", "other.measured_new", "measured_rest", "spread_0", "spread_1", "listed_1", "wood_low", "other.wood_low_1", "other.wood_low_1a", "wood_low_rest", "sums_1", "sums_even", "sums_odd")
+TABLES |= {"measured": "at", "spread": "k", "listed": "n", "wood": "a", "sums": "a, b"} | {name: "1, 2" for name in PARTS}
 
 
 def same(one, other):

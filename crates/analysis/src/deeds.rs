@@ -405,7 +405,7 @@ fn checked_sets(table: &TableDef) -> Vec<Columns> {
     let checks = table.checks.iter();
     // What a row belongs to is decided by the whole partition key.
     let divided = table.partitions.iter();
-    let divided = divided.map(|all| all.all.columns.iter().map(|(column, _)| *column).collect());
+    let divided = divided.map(|all| all.all.key_columns().into_iter().collect());
     let sets = unique.chain(checks.map(|check| columns_of([&check.condition])));
     let sets = sets.chain(divided);
     // A row keeps its key for life: who sets one of its columns removes the row and adds another.

@@ -8,7 +8,7 @@ use crate::context::{Env, Halt};
 use quintet_base::error::ErrorObject;
 use quintet_base::row::RowReader;
 use quintet_base::{Bytes, SqlError, SqlResult, SqlState, SqlType, Value, key, text_format};
-use quintet_ir::partition::Misfit;
+use quintet_ir::partition::{Misfit, Part, Partitions};
 use quintet_ir::schema::CheckKind;
 use quintet_ir::{DetachedHost, Host, TableDef, eval};
 use std::borrow::Cow;
@@ -101,8 +101,14 @@ pub(crate) fn encode_row(table: &TableDef, frame: &[Value]) -> SqlResult<Bytes> 
 /// The partition, NOT NULL and CHECK for a row about to be written.
 pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &Env<'_>) -> Result<(), Halt> {
     let misfit = table.partitions.as_ref().and_then(|all| all.misfit(row));
-    if misfit == Some(Misfit::Homeless) {
-        return Err(homeless(table, row, env.host).into());
+    let divided = |all: &Partitions| all.division().is_some();
+    match misfit {
+        Some(Misfit::Homeless) => return Err(homeless(table, row, env.host).into()),
+        // What goes further down is looked at before it goes.
+        Some(Misfit::Elsewhere) if table.partitions.as_ref().is_some_and(divided) => {
+            return Err(elsewhere(table, row, env.host).into());
+        }
+        _ => {}
     }
     for (value, column) in row.iter().zip(&table.columns) {
         if column.not_null && value.is_null() && !column.dropped {
@@ -140,45 +146,66 @@ pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &Env<'_>) -> Resul
         }
     }
     if misfit.is_some() {
-        let message = format!(
-            "new row for relation \"{}\" violates partition constraint",
-            table.name
-        );
-        let error = SqlError::new(SqlState::CHECK_VIOLATION, message)
-            .detailed(failing_row(table, row, env.host))
-            .about(about(table, None, None));
-        return Err(error.into());
+        return Err(elsewhere(table, row, env.host).into());
     }
     Ok(())
+}
+
+/// `23514` for a row that belongs elsewhere than to the partition that is named.
+fn elsewhere(table: &TableDef, row: &[Value], host: &dyn Host) -> SqlError {
+    let message = format!(
+        "new row for relation \"{}\" violates partition constraint",
+        table.name
+    );
+    SqlError::new(SqlState::CHECK_VIOLATION, message)
+        .detailed(failing_row(table, row, host))
+        .about(about(table, None, None))
 }
 
 /// The table under the name of the partition that a row belongs to.
 fn home<'t>(table: &'t TableDef, row: &[Value]) -> Cow<'t, TableDef> {
     let partitions = table.partitions.as_ref();
-    let part = partitions.and_then(|all| {
-        let number = all.only.or_else(|| all.all.part_of(row))?;
-        all.all.parts.get(number)
+    let part = partitions.and_then(|all| match all.misfit(row) {
+        None => all.home(row).ok(),
+        Some(_) => all.part(),
     });
     match part {
         None => Cow::Borrowed(table),
-        Some(part) => Cow::Owned(TableDef {
-            schema: part.schema.clone(),
-            name: part.name.clone(),
-            ..table.clone()
-        }),
+        Some(part) => Cow::Owned(named(table, part)),
     }
 }
 
 /// `23514` for a row that no partition takes.
 fn homeless(table: &TableDef, row: &[Value], host: &dyn Host) -> SqlError {
-    let key = table.partitions.iter().flat_map(|all| &all.all.columns);
-    let columns: Vec<usize> = key.map(|(column, _)| *column).collect();
-    let message = format!("no partition of relation \"{}\" found for row", table.name);
+    let found = table.partitions.as_ref().map(|all| all.home(row));
+    let Some(Err(found)) = found else {
+        return SqlError::internal("a row that has a partition has none");
+    };
+    let columns = found.division.columns.iter();
+    let columns: Vec<usize> = columns.map(|(column, _)| *column).collect();
+    let of_part;
+    let of = match found.part {
+        None => table,
+        Some(part) => {
+            of_part = named(table, part);
+            &of_part
+        }
+    };
+    let message = format!("no partition of relation \"{}\" found for row", of.name);
     let key = key_text(table, &columns, row, host);
     let key = key.map(|key| key.replacen(")=(", ") = (", 1));
     SqlError::new(SqlState::CHECK_VIOLATION, message)
         .detailed(key.map(|key| format!("Partition key of the failing row contains {key}.")))
-        .about(about(table, None, None))
+        .about(about(of, None, None))
+}
+
+/// The table under a partition's name.
+fn named(table: &TableDef, part: &Part) -> TableDef {
+    TableDef {
+        schema: part.schema.clone(),
+        name: part.name.clone(),
+        ..table.clone()
+    }
 }
 
 /// `23505` for a key that is taken.

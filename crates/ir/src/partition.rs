@@ -11,9 +11,12 @@
 //! | list | the one that names its value | the one that names NULL, else the default one |
 //! | hash | the one with `hash(key) % modulus = remainder` | as any value |
 //!
+//! A partition may be divided itself: [`Part::inner`]. `tree` goes down from the table to the partition that has a row.
+//!
 //! [decision 52]: ../../../docs/decisions/0052-a-partition-is-a-part-of-one-table.md
 
 mod hash;
+mod tree;
 
 use crate::eval::Host;
 use crate::expr::{CompareOp, Expr};
@@ -24,6 +27,7 @@ pub(crate) use hash::of_bytes as hash_of_bytes;
 use quintet_base::{SqlError, SqlResult, SqlType, TableId, TypeMod, Value};
 use std::cmp::Ordering;
 use std::sync::Arc;
+pub use tree::{Homeless, Misfit, Partitions};
 
 /// How the rows of a table are divided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,6 +80,8 @@ pub struct Part {
     pub name: String,
     /// What belongs to it.
     pub bound: Bound,
+    /// How it is divided itself, if it is: a key of columns of the same table.
+    pub inner: Option<Arc<Partitioning>>,
 }
 
 /// How a table is divided, and into what.
@@ -87,51 +93,6 @@ pub struct Partitioning {
     pub columns: Vec<(usize, SqlType)>,
     /// No two bounds overlap. Ranges in their order, the default one behind them; others in any order.
     pub parts: Vec<Part>,
-}
-
-/// A table's partitions, and the one that a definition is confined to.
-#[derive(Clone, Debug)]
-pub struct Partitions {
-    /// All of the table's.
-    pub all: Arc<Partitioning>,
-    /// The definition stands for this one of them: it has its name, and takes no other rows.
-    pub only: Option<usize>,
-}
-
-/// Why a table does not take a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Misfit {
-    /// No partition takes it.
-    Homeless,
-    /// It belongs elsewhere than to the partition that the definition stands for.
-    Elsewhere,
-}
-
-impl Partitions {
-    /// The partition that the definition stands for.
-    pub fn part(&self) -> Option<&Part> {
-        self.only.map(|number| &self.all.parts[number])
-    }
-
-    /// What keeps a row out, if anything does.
-    pub fn misfit(&self, row: &[Value]) -> Option<Misfit> {
-        match (self.all.part_of(row), self.only) {
-            (None, None) => Some(Misfit::Homeless),
-            (found, Some(only)) if found != Some(only) => Some(Misfit::Elsewhere),
-            _ => None,
-        }
-    }
-
-    /// True if what a row belongs to may change when these columns are set.
-    pub fn heeds(&self, mut assigned: impl Iterator<Item = usize>) -> bool {
-        let columns = &self.all.columns;
-        assigned.any(|column| columns.iter().any(|(own, _)| *own == column))
-    }
-
-    /// What a row that belongs to the partition of the definition fulfils, over the table's frame.
-    pub fn condition(&self) -> Option<Expr> {
-        self.only.map(|number| self.all.condition(number))
-    }
 }
 
 /// Blanks at the end of `char(n)` count for nothing.
@@ -474,6 +435,7 @@ mod tests {
             schema: "public".into(),
             name: format!("p{number}"),
             bound,
+            inner: None,
         }
     }
 

@@ -18,7 +18,10 @@ impl Run<'_> {
     pub fn check_row(&self, table: &TableDef, row: &[Value]) -> SqlResult<()> {
         let misfit = table.partitions.as_ref().and_then(|all| all.misfit(row));
         if misfit == Some(Misfit::Homeless) {
-            let message = format!("no partition of relation \"{}\" found for row", table.name);
+            let found = table.partitions.as_ref().map(|all| all.home(row));
+            let part = found.and_then(|found| found.err()?.part);
+            let name = part.map_or(&table.name, |part| &part.name);
+            let message = format!("no partition of relation \"{name}\" found for row");
             let error = SqlError::new(SqlState::CHECK_VIOLATION, message);
             return Err(about(error, table, None, None));
         }

@@ -305,10 +305,11 @@ impl Catalog {
         Ok(left)
     }
 
-    /// Gives these tables their partitions.
+    /// Gives these tables, or those whose partitions they are, their partitions.
     fn divide(&mut self, tables: &BTreeSet<TableId>) -> SqlResult<()> {
-        for id in tables {
-            let Some(entry) = self.tables.get_mut(id) else {
+        let roots: BTreeSet<TableId> = tables.iter().map(|id| self.divisions.root(*id)).collect();
+        for id in roots {
+            let Some(entry) = self.tables.get_mut(&id) else {
                 continue;
             };
             let partitions = self.divisions.of(&entry.record)?;
@@ -340,15 +341,16 @@ impl Catalog {
             return Some(TableRef::clone(table));
         }
         let part = self.divisions.part(id)?;
-        let table = self.table_by_id(part.parent)?;
+        let table = self.table_by_id(self.divisions.root(id))?;
         let partitions = table.partitions.as_ref()?;
-        let number = partitions.all.parts.iter().position(|part| part.id == id);
+        let path = partitions.all.path_to(id)?;
         Some(Arc::new(quintet_ir::TableDef {
             schema: part.schema.clone(),
             name: part.name.clone(),
             partitions: Some(Partitions {
                 all: Arc::clone(&partitions.all),
-                only: Some(number?),
+                path,
+                nothing: false,
             }),
             ..(**table).clone()
         }))
@@ -494,8 +496,8 @@ impl Catalog {
     ) -> impl Iterator<Item = &ViewRecord> {
         let names = move |view: &&ViewRecord| {
             view.uses.iter().any(|(used, columns)| {
-                let part = column.and_then(|_| self.divisions.part(*used));
-                let named = *used == relation || part.is_some_and(|part| part.parent == relation);
+                let is_part = || column.is_some() && self.divisions.root(*used) == relation;
+                let named = *used == relation || is_part();
                 named && column.is_none_or(|column| columns.contains(&column))
             })
         };
@@ -564,6 +566,42 @@ impl Catalog {
     /// The triggers of a table, by name.
     pub(crate) fn triggers_of(&self, table: TableId) -> &[Arc<TriggerRecord>] {
         self.triggers_of.get(&table).map_or(&[], Vec::as_slice)
+    }
+
+    /// True if one relation is the other or one of its partitions, however deep.
+    pub(crate) fn is_below(&self, id: TableId, other: TableId) -> bool {
+        let above = |id| self.divisions.part(id).map(|part| part.parent);
+        std::iter::successors(Some(id), |id| above(*id)).any(|id| id == other)
+    }
+
+    /// True if a table or partition has triggers, or rows of it fire those of what it is a partition of.
+    pub(crate) fn has_triggers(&self, id: TableId) -> bool {
+        let above = |id| self.divisions.part(id).map(|part| part.parent);
+        let mut relations = std::iter::successors(Some(id), |id| above(*id));
+        relations.any(|other| {
+            let mut triggers = self.triggers_of(other).iter();
+            triggers.any(|trigger| trigger.row || other == id)
+        })
+    }
+
+    /// The triggers that a statement about a table or a partition can fire, by their names: its own, and for each row those of the
+    /// partitions that the row is in, above and below.
+    pub(crate) fn triggers_around(&self, table: &quintet_ir::TableDef) -> Vec<Arc<TriggerRecord>> {
+        let own = table.relation();
+        let mut found = self.triggers_of(own).to_vec();
+        if let Some(partitions) = &table.partitions {
+            let mut others: Vec<TableId> = self.divisions.below(own).iter().map(|p| p.id).collect();
+            let mut above = self.divisions.part(own);
+            while let Some(part) = above {
+                others.push(part.parent);
+                above = self.divisions.part(part.parent);
+            }
+            debug_assert!(partitions.path.is_empty() == (own == table.id));
+            let of_rows = others.into_iter().flat_map(|id| self.triggers_of(id));
+            found.extend(of_rows.filter(|trigger| trigger.row).cloned());
+            found.sort_by(|one, other| one.name.cmp(&other.name));
+        }
+        found
     }
 
     fn sort_triggers(&mut self) {

@@ -257,8 +257,10 @@ fn fired(
     table: &TableDef,
     columns: &[usize],
 ) -> SqlResult<Option<Arc<Procedure>>> {
-    let triggers = planner.catalog().triggers_of(table.id).iter();
-    let mut triggers = triggers.filter(|trigger| trigger.insert && trigger.is_enabled());
+    let triggers = planner.catalog().triggers_around(table);
+    let mut triggers = triggers
+        .iter()
+        .filter(|trigger| trigger.insert && trigger.is_enabled());
     let Some(trigger) = triggers.next() else {
         return Ok(None);
     };

@@ -432,16 +432,16 @@ fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
             continue;
         };
         if let Some(id) = partition::named_part(planner, relation)? {
+            if planner.catalog().divisions().partitioning(id).is_some() && !relation.inh {
+                return Err(only_of_divided());
+            }
             planner.must_have(table_object(id), Privileges::TRUNCATE)?;
             parts.push((id, row_target(planner, relation)?));
             continue;
         }
         let table = target_table(planner, relation)?;
         if table.partitions.is_some() && !relation.inh {
-            let message = "cannot truncate only a partitioned table";
-            let hint =
-                "Do not specify the ONLY keyword, or use TRUNCATE ONLY on the partitions directly.";
-            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message).hint(hint));
+            return Err(only_of_divided());
         }
         if !tables.iter().any(|known| known.id == table.id) {
             tables.push(table);
@@ -470,6 +470,12 @@ fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
         partition::truncate(&mut draft, id)?;
     }
     draft.finish("TRUNCATE TABLE")
+}
+
+fn only_of_divided() -> SqlError {
+    let message = "cannot truncate only a partitioned table";
+    let hint = "Do not specify the ONLY keyword, or use TRUNCATE ONLY on the partitions directly.";
+    SqlError::new(SqlState::WRONG_OBJECT_TYPE, message).hint(hint)
 }
 
 /// The table is in new spaces from now on, and its rows go with the old ones.

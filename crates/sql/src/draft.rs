@@ -581,8 +581,8 @@ impl<'p, 'a> Draft<'p, 'a> {
         self.free_name(&part.name);
     }
 
-    /// Removes how a table is divided, with all partitions.
-    fn drop_division(&mut self, table: TableId) {
+    /// Removes how a table, or a partition, is divided, with all partitions below.
+    pub fn drop_division(&mut self, table: TableId) {
         let divisions = self.planner.catalog().divisions();
         if divisions.partitioning(table).is_none() {
             return;
@@ -590,9 +590,18 @@ impl<'p, 'a> Draft<'p, 'a> {
         for part in divisions.parts_of(table) {
             self.drop_partition(part);
             self.forget_security(part.id);
+            self.drop_triggers(part.id);
+            self.drop_division(part.id);
         }
         self.changes
             .push(records::remove(RecordKey::Partitioning(table)));
+    }
+
+    /// Removes the triggers of a table or partition that goes.
+    pub fn drop_triggers(&mut self, id: TableId) {
+        for trigger in self.planner.catalog().triggers_of(id) {
+            self.drop_trigger(trigger.id);
+        }
     }
 
     /// Removes a table's record; its rows go by other work.
@@ -615,9 +624,7 @@ impl<'p, 'a> Draft<'p, 'a> {
         }
         self.drop_spaces(spaces_of(table));
         self.drop_division(table.id);
-        for trigger in self.planner.catalog().triggers_of(table.id) {
-            self.drop_trigger(trigger.id);
-        }
+        self.drop_triggers(table.id);
         if self.planner.catalog().matview(table.id).is_some() {
             let key = RecordKey::Matview(table.id);
             self.changes.push(records::remove(key));

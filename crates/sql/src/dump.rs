@@ -26,8 +26,8 @@ use crate::temporary::is_temporary;
 use quintet_base::objects::name_marked;
 use quintet_base::types::{format_declared, format_type};
 use quintet_base::{RoleId, SqlError, SqlResult, SqlType};
-use quintet_ir::partition::Part;
-use quintet_ir::schema::{SequenceDef, TableDef, TableRef};
+use quintet_ir::partition::Partitioning;
+use quintet_ir::schema::{SequenceDef, TableRef};
 use std::sync::Arc;
 
 /// One line of a dump.
@@ -111,8 +111,12 @@ impl Catalog {
             let record = self.known(table.id)?;
             let text = on_path(path(&record.schema), self.table_text(record));
             add("before", run(), text);
-            for part in table.partitions.iter().flat_map(|all| &all.all.parts) {
-                add("before", run(), part_text(table, part));
+            if let Some(all) = &table.partitions {
+                let mut texts = Vec::new();
+                self.part_texts(record, (&table.schema, &table.name), &all.all, &mut texts);
+                texts
+                    .into_iter()
+                    .for_each(|text| add("before", run(), text));
             }
         }
         let lasting = |routine: &&Arc<StoredRoutine>| !is_temporary(&routine.record.schema);
@@ -343,7 +347,7 @@ impl Catalog {
     /// What makes a trigger, and switches it off if it is.
     fn trigger_texts(&self, trigger: &TriggerRecord) -> SqlResult<Vec<String>> {
         let missing = || SqlError::internal("a trigger of what is not there");
-        let table = self.table_by_id(trigger.table).ok_or_else(missing)?;
+        let table = &self.rows_of(trigger.table).ok_or_else(missing)?;
         let function = self.routine(trigger.function).ok_or_else(missing)?;
         let name = qualified(&table.schema, &table.name);
         let function = qualified(&function.record.schema, &function.record.name);
@@ -437,7 +441,7 @@ impl Catalog {
         }
         if comment.class == system::PG_TRIGGER {
             let trigger = self.trigger(number)?;
-            let table = self.record(trigger.table)?;
+            let table = self.rows_of(trigger.table)?;
             let table = qualified(&table.schema, &table.name);
             return Some(format!("TRIGGER {} ON {table}", quoted(&trigger.name)));
         }
@@ -462,7 +466,7 @@ impl Catalog {
         }
         if let Some(part) = self.divisions().part(quintet_base::TableId(number)) {
             let name = qualified(&part.schema, &part.name);
-            let table = self.record(part.parent)?;
+            let table = self.record(self.divisions().root(part.id))?;
             return Some(match column {
                 None => format!("TABLE {name}"),
                 Some(at) => format!("COLUMN {name}.{}", quoted(&table.columns.get(at)?.name)),
@@ -484,6 +488,31 @@ impl Catalog {
             let index = record.indexes.iter().find(|index| index.id.0 == number)?;
             Some(format!("INDEX {}", qualified(&record.schema, &index.name)))
         })
+    }
+
+    /// Statements that make the partitions of a table or a partition, and those of partitions.
+    fn part_texts(
+        &self,
+        record: &TableRecord,
+        parent: (&str, &str),
+        all: &Partitioning,
+        texts: &mut Vec<String>,
+    ) {
+        for part in &all.parts {
+            let divided = self.divisions().partitioning(part.id);
+            let divided =
+                divided.map(|divided| format!(" PARTITION BY {}", key_text(divided, record)));
+            texts.push(format!(
+                "CREATE TABLE {} PARTITION OF {} {}{}",
+                qualified(&part.schema, &part.name),
+                qualified(parent.0, parent.1),
+                bound_text(&part.bound, &all.columns),
+                divided.unwrap_or_default()
+            ));
+            if let Some(inner) = &part.inner {
+                self.part_texts(record, (&part.schema, &part.name), inner, texts);
+            }
+        }
     }
 
     /// PostgreSQL takes the word for what its partitions lack.
@@ -663,17 +692,6 @@ fn type_text(record: &TypeRecord) -> String {
             text
         }
     }
-}
-
-fn part_text(table: &TableDef, part: &Part) -> String {
-    let columns = table.partitions.iter().flat_map(|all| &all.all.columns);
-    let columns: Vec<_> = columns.copied().collect();
-    format!(
-        "CREATE TABLE {} PARTITION OF {} {}",
-        qualified(&part.schema, &part.name),
-        qualified(&table.schema, &table.name),
-        bound_text(&part.bound, &columns)
-    )
 }
 
 /// What ALTER has said of a function, without the name that it is kept under.

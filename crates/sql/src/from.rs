@@ -29,9 +29,11 @@ use crate::with::bind_with;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{Alias, Node, RangeSubselect, RangeVar, SelectStmt};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod};
+use quintet_ir::partition::Partitions;
 use quintet_ir::plan::Plan;
 use quintet_ir::schema::TableRef;
 use quintet_ir::{Expr, Object, ObjectKind, Privileges};
+use std::sync::Arc;
 
 /// Where a leaf's rows come from.
 #[derive(Clone, Debug)]
@@ -324,18 +326,19 @@ pub(crate) fn find_named(planner: &Planner, relation: &RangeVar) -> SqlResult<Op
     Ok(planner.find_relation(schema, &relation.relname))
 }
 
-/// A divided table has no rows of its own, apart from its partitions'.
-///
-/// # Errors
-/// `0A000`.
-pub(crate) fn refuse_only(
-    planner: &Planner,
-    relation: &RangeVar,
-    table: &TableRef,
-) -> SqlResult<()> {
-    match table.partitions.is_some() && table.relation() == table.id && !relation.inh {
-        true => Err(planner.unsupported("ONLY of a partitioned table", relation.location)),
-        false => Ok(()),
+/// What is divided has no rows of its own, apart from its partitions': ONLY of it finds none.
+pub(crate) fn heed_only(relation: &RangeVar, table: TableRef) -> TableRef {
+    match &table.partitions {
+        Some(partitions) if !relation.inh && partitions.division().is_some() => {
+            Arc::new(quintet_ir::TableDef {
+                partitions: Some(Partitions {
+                    nothing: true,
+                    ..partitions.clone()
+                }),
+                ..(*table).clone()
+            })
+        }
+        _ => table,
     }
 }
 
@@ -429,7 +432,7 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
         return bind_view(planner, view, relation, start);
     } else {
         let table = find_table(planner, relation)?.ok_or_else(|| no_relation(planner, relation))?;
-        refuse_only(planner, relation, &table)?;
+        let table = heed_only(relation, table);
         planner.need_table(table.relation(), Privileges::SELECT);
         from.add_table(&table, name, own_name);
         from.secure(planner, &table, is_locked(planner, name))?;

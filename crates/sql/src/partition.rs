@@ -5,8 +5,10 @@
 //!
 //! | record | key | holds |
 //! |---|---|---|
-//! | [`PartitioningRecord`] | 20, the table | method and key |
+//! | [`PartitioningRecord`] | 20, the table, or the partition that is divided itself | method and key |
 //! | [`PartitionRecord`] | 21, the partition's own number | name and bound |
+//!
+//! So partitions are a tree whose root is the table that has the rows: [`Divisions::root`].
 
 use crate::records::{self, RecordKey, TableRecord};
 use crate::system::print::quoted;
@@ -22,10 +24,11 @@ use std::sync::Arc;
 /// How a table is divided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PartitioningRecord {
+    /// Or the partition that is divided.
     pub table: TableId,
     /// As PostgreSQL's catalogue has it: `r`, `l`, `h`.
     pub method: char,
-    /// The key: columns by their numbers, which stay.
+    /// The key: columns of the table that has the rows, by their numbers, which stay. Those of expressions are hidden.
     pub columns: Vec<usize>,
 }
 
@@ -34,7 +37,7 @@ pub(crate) struct PartitioningRecord {
 pub(crate) struct PartitionRecord {
     /// From the same counter as tables'.
     pub id: TableId,
-    /// The table whose rows it names.
+    /// What it is a partition of: the table that has the rows, or a partition that is divided.
     pub parent: TableId,
     pub schema: String,
     pub name: String,
@@ -115,9 +118,28 @@ impl Divisions {
         self.parts.values()
     }
 
-    /// The partitions of a table, oldest first.
+    /// The partitions of a table, or of a partition, oldest first.
     pub fn parts_of(&self, table: TableId) -> impl Iterator<Item = &Arc<PartitionRecord>> {
         self.parts().filter(move |part| part.parent == table)
+    }
+
+    /// The table that has the rows of a partition; of a table, itself.
+    pub fn root(&self, id: TableId) -> TableId {
+        let mut found = id;
+        while let Some(part) = self.part(found) {
+            found = part.parent;
+        }
+        found
+    }
+
+    /// All partitions below a table or a partition, each before its own.
+    pub fn below(&self, id: TableId) -> Vec<Arc<PartitionRecord>> {
+        let mut found = Vec::new();
+        for part in self.parts_of(id) {
+            found.push(Arc::clone(part));
+            found.extend(self.below(part.id));
+        }
+        found
     }
 
     /// What plans see of a table's partitions.
@@ -125,23 +147,31 @@ impl Divisions {
     /// # Errors
     /// `XX001` if a bound cannot be read.
     pub fn of(&self, record: &TableRecord) -> SqlResult<Option<Partitions>> {
-        let Some(partitioning) = self.partitioning(record.id) else {
+        let all = self.division(record, record.id)?;
+        Ok(all.map(|all| Partitions {
+            all,
+            path: Vec::new(),
+            nothing: false,
+        }))
+    }
+
+    /// How a table, or a partition of it, is divided.
+    fn division(&self, record: &TableRecord, id: TableId) -> SqlResult<Option<Arc<Partitioning>>> {
+        let Some(partitioning) = self.partitioning(id) else {
             return Ok(None);
         };
         let mut all = empty(partitioning, record)?;
-        for part in self.parts_of(record.id) {
+        for part in self.parts_of(id) {
             all.parts.push(Part {
                 id: part.id,
                 schema: part.schema.clone(),
                 name: part.name.clone(),
                 bound: bound(&part.bound, &all.columns)?,
+                inner: self.division(record, part.id)?,
             });
         }
         all.parts.sort_by(|one, other| one.order(other));
-        Ok(Some(Partitions {
-            all: Arc::new(all),
-            only: None,
-        }))
+        Ok(Some(Arc::new(all)))
     }
 }
 
@@ -295,7 +325,7 @@ pub(crate) fn bound_text(bound: &Bound, columns: &[(usize, SqlType)]) -> String 
     }
 }
 
-/// `RANGE (a, b)`, as `pg_get_partkeydef` prints it.
+/// `RANGE (a, b)`, as `pg_get_partkeydef` prints it. `record`: of the table that has the rows.
 pub(crate) fn key_text(partitioning: &PartitioningRecord, record: &TableRecord) -> String {
     let word = match partitioning.method {
         'l' => "LIST",
@@ -303,7 +333,14 @@ pub(crate) fn key_text(partitioning: &PartitioningRecord, record: &TableRecord) 
         _ => "RANGE",
     };
     let columns = partitioning.columns.iter();
-    let columns = columns.map(|column| quoted(&record.columns[*column].name));
+    let columns = columns.map(|column| match record.is_hidden(*column) {
+        // What is written like a call has no parentheses around it.
+        true if record.columns[*column].name.starts_with('(') => {
+            format!("({})", record.columns[*column].name)
+        }
+        true => record.columns[*column].name.clone(),
+        false => quoted(&record.columns[*column].name),
+    });
     format!("{word} ({})", columns.collect::<Vec<_>>().join(", "))
 }
 
@@ -321,36 +358,69 @@ fn labelled(value: &Value, ty: SqlType) -> String {
 /// parts otherwise.
 pub(crate) fn constraint_text(table: &TableDef) -> Option<String> {
     let partitions = table.partitions.as_ref()?;
-    let all = &partitions.all;
-    let text = |bound: &Bound| within_text(table, bound);
-    match &partitions.part()?.bound {
-        Bound::Default => {
-            let others = all.parts.iter().map(|part| &part.bound);
-            let others = others.filter(|bound| !matches!(bound, Bound::Default));
-            let others: Vec<String> = others.map(text).collect();
-            match &others[..] {
-                [] => None,
-                [one] => Some(format!("(NOT {one})")),
-                several => Some(format!("(NOT ({}))", several.join(" OR "))),
-            }
-        }
-        bound => Some(text(bound)),
+    let mut parts = Vec::new();
+    let mut division = Some(&partitions.all);
+    let mut owner = table.id;
+    for number in &partitions.path {
+        let here = division?;
+        let part = &here.parts[*number];
+        parts.extend(bound_parts(table, here, owner, &part.bound));
+        division = part.inner.as_ref();
+        owner = part.id;
+    }
+    (!parts.is_empty()).then(|| together(parts))
+}
+
+/// The conditions of one level.
+fn bound_parts(table: &TableDef, all: &Partitioning, owner: TableId, bound: &Bound) -> Vec<String> {
+    if !matches!(bound, Bound::Default) {
+        return within_texts(table, all, owner, bound);
+    }
+    let others = all.parts.iter().map(|part| &part.bound);
+    let others = others.filter(|bound| !matches!(bound, Bound::Default));
+    let others: Vec<String> = others
+        .map(|bound| together(within_texts(table, all, owner, bound)))
+        .collect();
+    match &others[..] {
+        [] => Vec::new(),
+        [one] => vec![format!("(NOT {one})")],
+        several => vec![format!("(NOT ({}))", several.join(" OR "))],
     }
 }
 
-fn within_text(table: &TableDef, bound: &Bound) -> String {
-    let columns = table.partitions.iter().flat_map(|all| &all.all.columns);
-    let columns: Vec<(String, SqlType)> = columns
-        .map(|(column, ty)| (quoted(&table.columns[*column].name), *ty))
-        .collect();
+fn together(parts: Vec<String>) -> String {
+    match &parts[..] {
+        [one] => one.clone(),
+        several => format!("({})", several.join(" AND ")),
+    }
+}
+
+fn within_texts(
+    table: &TableDef,
+    all: &Partitioning,
+    owner: TableId,
+    bound: &Bound,
+) -> Vec<String> {
+    let name = |column: usize| {
+        let column = &table.columns[column];
+        match column.hidden {
+            true => column.name.clone(),
+            false => quoted(&column.name),
+        }
+    };
+    let columns = all.columns.iter();
+    let columns: Vec<(String, SqlType)> =
+        columns.map(|(column, ty)| (name(*column), *ty)).collect();
     let not_null = |(name, _): &(String, SqlType)| format!("({name} IS NOT NULL)");
     match bound {
-        Bound::Default => "false".to_string(),
+        Bound::Default => vec!["false".to_string()],
         Bound::Hash { modulus, remainder } => {
             let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
             let names = names.join(", ");
-            let table = table.id.0;
-            format!("satisfies_hash_partition('{table}'::oid, {modulus}, {remainder}, {names})")
+            let owner = owner.0;
+            vec![format!(
+                "satisfies_hash_partition('{owner}'::oid, {modulus}, {remainder}, {names})"
+            )]
         }
         Bound::List(values) => {
             let (name, ty) = &columns[0];
@@ -358,23 +428,20 @@ fn within_text(table: &TableDef, bound: &Bound) -> String {
             let listed: Vec<String> = given.map(|value| labelled(value, *ty)).collect();
             let null = listed.len() < values.len();
             let is_one = match &listed[..] {
-                [] => return format!("({name} IS NULL)"),
+                [] => return vec![format!("({name} IS NULL)")],
                 [one] => format!("({name} = {one})"),
                 several => format!("({name} = ANY (ARRAY[{}]))", several.join(", ")),
             };
             match null {
-                true => format!("(({name} IS NULL) OR {is_one})"),
-                false => format!("(({name} IS NOT NULL) AND {is_one})"),
+                true => vec![format!("(({name} IS NULL) OR {is_one})")],
+                false => vec![format!("({name} IS NOT NULL)"), is_one],
             }
         }
         Bound::Range(from, to) => {
             let mut parts: Vec<String> = columns.iter().map(not_null).collect();
             parts.extend(end_text(&columns, from, (" > ", " >= "), true));
             parts.extend(end_text(&columns, to, (" < ", " <= "), false));
-            match &parts[..] {
-                [one] => one.clone(),
-                several => format!("({})", several.join(" AND ")),
-            }
+            parts
         }
     }
 }

@@ -68,12 +68,12 @@ impl TableOid {
         let divided = table
             .partitions
             .as_ref()
-            .filter(|partitions| partitions.only.is_none());
+            .and_then(|partitions| partitions.division());
         let key = table.primary_key.as_ref().map(|key| key.columns[0]);
         let place = key.or_else(|| table.rowid_column());
         TableOid {
             relation: table.relation().0,
-            parts: divided.map(|partitions| (Arc::clone(&partitions.all), offset)),
+            parts: divided.map(|all| (Arc::clone(all), offset)),
             anchor: place.map(|place| Expr::Column(offset + place, table.frame_type(place))),
             column: OnceCell::new(),
         }
@@ -81,7 +81,6 @@ impl TableOid {
 
     fn column(&self) -> &ScopeColumn {
         self.column.get_or_init(|| {
-            let number = |number| Expr::Const(Value::Oid(number), SqlType::Oid);
             let mut branches = Vec::new();
             if let Some(anchor) = &self.anchor {
                 let missing = Expr::IsNull {
@@ -90,25 +89,47 @@ impl TableOid {
                 };
                 branches.push((missing, Expr::Const(Value::Null, SqlType::Oid)));
             }
-            if let Some((parts, offset)) = &self.parts {
-                let part = |place: usize| {
-                    let condition =
-                        move_columns(&parts.condition(place), &|column| column + offset);
-                    (condition, number(parts.parts[place].id.0))
-                };
-                branches.extend((0..parts.parts.len()).map(part));
-            }
-            ScopeColumn {
-                name: TABLE_OID.to_string(),
-                expr: Expr::Case {
+            let expr = match &self.parts {
+                Some((parts, offset)) => leaf(parts, self.relation, *offset, branches),
+                None => Expr::Case {
                     branches,
                     otherwise: Some(Box::new(number(self.relation))),
                     ty: SqlType::Oid,
                 },
+            };
+            ScopeColumn {
+                name: TABLE_OID.to_string(),
+                expr,
                 modifier: TypeMod::NONE,
                 origin: None,
             }
         })
+    }
+}
+
+fn number(number: u32) -> Expr {
+    Expr::Const(Value::Oid(number), SqlType::Oid)
+}
+
+/// The number of the leaf that a row is in, `otherwise` if there is none; the table's frame begins at `offset`.
+fn leaf(
+    parts: &Partitioning,
+    otherwise: u32,
+    offset: usize,
+    mut branches: Vec<(Expr, Expr)>,
+) -> Expr {
+    branches.extend(parts.parts.iter().enumerate().map(|(place, part)| {
+        let condition = move_columns(&parts.condition(place), &|column| column + offset);
+        let found = match &part.inner {
+            None => number(part.id.0),
+            Some(inner) => leaf(inner, part.id.0, offset, Vec::new()),
+        };
+        (condition, found)
+    }));
+    Expr::Case {
+        branches,
+        otherwise: Some(Box::new(number(otherwise))),
+        ty: SqlType::Oid,
     }
 }
 

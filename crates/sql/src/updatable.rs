@@ -18,7 +18,7 @@ use crate::catalog::Relation;
 use crate::coerce;
 use crate::ddl::refuse_change;
 use crate::expr::Binder;
-use crate::from::{Doing, From, alias_or, find_named, refuse_only, row_target};
+use crate::from::{Doing, From, alias_or, find_named, heed_only, row_target};
 use crate::insert::column_number;
 use crate::names;
 use crate::planner::Planner;
@@ -119,9 +119,8 @@ impl Target {
             }
             _ => {
                 let table = row_target(planner, relation)?;
-                refuse_only(planner, relation, &table)?;
                 refuse_change(planner.context, table.id)?;
-                Ok(Target::of_table(table))
+                Ok(Target::of_table(heed_only(relation, table)))
             }
         }
     }

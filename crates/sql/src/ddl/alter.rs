@@ -111,12 +111,16 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
     if let Some(planned) = policy::switch_part(planner, relation, &commands)? {
         return Ok(planned);
     }
+    if let Some(planned) = trigger::switch_part(planner, relation, &commands)? {
+        return Ok(planned);
+    }
     if let Some(planned) = partition::alter(planner, relation, &commands)? {
         return Ok(planned);
     }
     if let Some(planned) = partition::index::add_keys(planner, relation, &commands)? {
         return Ok(planned);
     }
+    partition::refuse_inherited(planner, relation, &commands)?;
     let table = match target_table(planner, relation) {
         Err(error) if statement.missing_ok && error.state == SqlState::UNDEFINED_TABLE => {
             planner.notice(format!("{}, skipping", error.message));

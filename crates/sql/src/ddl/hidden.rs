@@ -52,6 +52,57 @@ pub(super) fn expression(
     column(planner, record, text, name, ty)
 }
 
+/// What is wrong with an expression.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Problem {
+    /// It names no column.
+    Constant,
+    /// It is not immutable.
+    Changing,
+}
+
+/// The number of the hidden column for an expression of a partition key, and the columns that it is made of.
+///
+/// # Errors
+/// What `wrong` says of a problem, and what binding says.
+pub(super) fn key(
+    planner: &Planner,
+    scope: &Scope,
+    record: &mut TableRecord,
+    node: &Node,
+    wrong: impl Fn(Problem) -> SqlError,
+) -> SqlResult<(usize, Vec<usize>)> {
+    let bound = Binder::new(planner, scope, "partition key expressions").bind(node)?;
+    let bound = coerce::settle(planner, bound)?;
+    if let Expr::Column(number, _) = bound {
+        return Ok((number, Vec::new()));
+    }
+    if !is_immutable(&bound) {
+        return Err(wrong(Problem::Changing));
+    }
+    let mut used = Vec::new();
+    bound.collect_columns(&mut used);
+    if used.is_empty() {
+        return Err(wrong(Problem::Constant));
+    }
+    let text = expression_text(node)?;
+    let ty = bound.ty();
+    let name = index_key(planner, scope, &text, true);
+    Ok((column(planner, record, text, name, ty)?, used))
+}
+
+/// The hidden column that another table's record has with this text, for a record whose columns have the same names.
+pub(super) fn adopt(
+    planner: &Planner,
+    record: &mut TableRecord,
+    other: &TableRecord,
+    number: usize,
+) -> SqlResult<usize> {
+    let text = other.generated(number).unwrap_or_default().to_string();
+    let own = &other.columns[number];
+    column(planner, record, text, own.name.clone(), own.ty)
+}
+
 /// The number of the hidden column for an index's predicate, and the predicate's text.
 ///
 /// # Errors
@@ -137,7 +188,7 @@ pub(super) fn read_anew(
 }
 
 /// Forgets what a record says of an index that is gone.
-pub(super) fn forget(record: &mut TableRecord, index: &IndexRecord) {
+pub(super) fn forget(planner: &Planner, record: &mut TableRecord, index: &IndexRecord) {
     record.more.directions.retain(|(id, _)| *id != index.id);
     record.more.shown.retain(|(id, _)| *id != index.id);
     record.more.nulls_equal.retain(|id| *id != index.id);
@@ -148,7 +199,12 @@ pub(super) fn forget(record: &mut TableRecord, index: &IndexRecord) {
         .hidden
         .predicates
         .retain(|(id, _)| *id != index.id);
-    let needed = |number: usize| (record.indexes.iter()).any(|i| i.columns.contains(&number));
+    let table = planner.catalog().table_by_id(record.id);
+    let divided = table.and_then(|table| table.partitions.as_ref());
+    let keys = divided.map_or(Vec::new(), |partitions| partitions.all.key_columns());
+    let needed = |number: usize| {
+        keys.contains(&number) || (record.indexes.iter()).any(|i| i.columns.contains(&number))
+    };
     let gone: Vec<usize> = (record.more.hidden.columns.iter().copied())
         .filter(|number| !needed(*number))
         .collect();

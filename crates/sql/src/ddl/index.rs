@@ -269,7 +269,7 @@ pub(super) fn drop(
     let place = record.indexes.iter().position(|other| other.id == index.id);
     if let Some(place) = place {
         let gone = record.indexes.remove(place);
-        hidden::forget(&mut record, &gone);
+        hidden::forget(draft.planner, &mut record, &gone);
     }
     record.revision += 1;
     draft.free_name(&index.name);

@@ -2,7 +2,9 @@
 //!
 //! Relies on: `ir::partition`; all rows of a table live in its one space ([decision 52]).  Promises: every row of a divided
 //! table belongs to one of its partitions; bounds do not overlap; what leaves with a partition leaves in the transaction
-//! of the change.  Does not: expressions as keys, partitions of partitions, columns or constraints of one partition (0A000).
+//! of the change.  Does not: columns or constraints of one partition (0A000).
+//!
+//! A partition may be divided itself. Then it is a [`Divided`] like the table: a node of the tree below it.
 //!
 //! | file | what |
 //! |---|---|
@@ -10,6 +12,7 @@
 //! | `bound` | FOR VALUES … |
 //! | `attach` | ATTACH and DETACH |
 //! | `index` | keys and indexes of one partition |
+//! | `key` | PARTITION BY |
 //!
 //! ```text
 //! new partition:   Fence(table)   Refuse(rows of the default one that belong to it)   record
@@ -22,126 +25,45 @@
 mod attach;
 mod bound;
 pub(super) mod index;
+mod key;
 
-pub(super) use attach::alter;
+pub(super) use attach::{alter, refuse_inherited};
+pub(crate) use key::check_keys;
+pub(super) use key::{divide, refuse_key_column};
 
-use super::constraint::refuse_key_type;
+use super::foreign_key::{self, Going};
 use super::table::refuse_storage;
 use super::{creation_schema, record_of, there_already, view};
-use crate::catalog::{Catalog, Relation};
+use crate::catalog::Relation;
 use crate::command::Planned;
 use crate::draft::{Draft, spaces_of};
 use crate::from::{From, find_named, row_target, split};
 use crate::join::join;
-use crate::names::{self, inner, required};
-use crate::partition::{PartitionRecord, PartitioningRecord, bound_record};
+use crate::names::{inner, required};
+use crate::partition::{PartitionRecord, bound_record};
 use crate::planner::Planner;
 use crate::records::TableRecord;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{
-    CreateStmt, Node, OnCommitAction, PartitionElem, PartitionSpec, PartitionStrategy, RangeVar,
-};
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId};
+use pg_query::protobuf::{CreateStmt, OnCommitAction, RangeVar};
+use quintet_base::{SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::ddl::Work;
-use quintet_ir::partition::{Bound, Method, Partitioning, is_hashable};
+use quintet_ir::partition::{Bound, Method, Partitioning};
 use quintet_ir::schema::{TableDef, TableRef};
 use quintet_ir::{Access, Expr, Path, Plan};
 
-/// Most columns of a key, as in PostgreSQL.
-const KEY_COLUMNS_MAX: usize = 32;
-
-/// Divides a new table. Its columns are complete.
-///
-/// # Errors
-/// `42703` for what is no column, `42P17` for a key that cannot be one, `0A000` for what is missing here.
-pub(super) fn divide(
-    draft: &mut Draft,
-    record: &TableRecord,
-    spec: &PartitionSpec,
-) -> SqlResult<()> {
-    let planner = draft.planner;
-    let method = match spec.strategy() {
-        PartitionStrategy::List => 'l',
-        PartitionStrategy::Range => 'r',
-        PartitionStrategy::Hash => 'h',
-        PartitionStrategy::Undefined => {
-            return Err(SqlError::internal("PARTITION BY nothing"));
-        }
-    };
-    if method == 'l' && spec.part_params.len() > 1 {
-        return Err(SqlError::new(
-            SqlState::INVALID_OBJECT_DEFINITION,
-            "cannot use \"list\" partition strategy with more than one column",
-        ));
-    }
-    if spec.part_params.len() > KEY_COLUMNS_MAX {
-        return Err(SqlError::new(
-            SqlState::TOO_MANY_COLUMNS,
-            format!("cannot partition using more than {KEY_COLUMNS_MAX} columns"),
-        ));
-    }
-    let column = |node: &Node| match inner(node) {
-        Some(NodeEnum::PartitionElem(element)) => key_column(planner, record, element),
-        _ => Err(SqlError::internal("a partition key of nothing")),
-    };
-    let columns: SqlResult<Vec<usize>> = spec.part_params.iter().map(column).collect();
-    let columns = columns?;
-    let types = columns.iter().map(|column| record.columns[*column].ty);
-    if let Some(ty) = types
-        .into_iter()
-        .find(|ty| method == 'h' && !is_hashable(*ty))
-    {
-        let what = format!("a hash of type {ty} as a partition key");
-        return Err(planner.unsupported(what, spec.location));
-    }
-    draft.put_partitioning(&PartitioningRecord {
-        table: record.id,
-        method,
-        columns,
-    })
-}
-
-fn key_column(
-    planner: &Planner,
-    record: &TableRecord,
-    element: &PartitionElem,
-) -> SqlResult<usize> {
-    let location = element.location;
-    if element.expr.is_some() {
-        return Err(planner.unsupported("an expression in a partition key", location));
-    }
-    let other_class = !element.opclass.is_empty();
-    let collation = names::strings(&element.collation);
-    let other_order = !matches!(collation.last(), None | Some(&("C" | "POSIX" | "default")));
-    if other_class || other_order {
-        let what = "an operator class or collation in a partition key";
-        return Err(planner.unsupported(what, location));
-    }
-    let name = &element.name;
-    let mut columns = record.columns.iter();
-    let found = columns.position(|column| !column.dropped && column.name == *name);
-    let Some(number) = found else {
-        let message = format!("column \"{name}\" named in partition key does not exist");
-        return Err(planner.error(SqlState::UNDEFINED_COLUMN, message, location));
-    };
-    if record.generated(number).is_some() {
-        let message = "cannot use generated column in partition key";
-        return Err(planner
-            .error(SqlState::INVALID_OBJECT_DEFINITION, message, location)
-            .detail(format!("Column \"{name}\" is a generated column.")));
-    }
-    refuse_key_type(planner, record, number, location)?;
-    if record.columns[number].ty == SqlType::Json {
-        let message = "data type json has no default operator class for access method \"btree\"";
-        return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
-    }
-    Ok(number)
-}
-
-/// A table that is divided, with how.
+/// A table that is divided, or a partition that is, with how.
 pub(super) struct Divided {
+    /// The table that has the rows, whole.
     pub table: TableRef,
+    /// Its record.
     pub record: TableRecord,
+    /// The number of what is divided.
+    pub id: TableId,
+    /// Its name.
+    pub name: String,
+    /// The way down to it from the table.
+    pub path: Vec<usize>,
+    /// How it is divided.
     pub all: std::sync::Arc<Partitioning>,
 }
 
@@ -149,41 +71,72 @@ impl Divided {
     /// # Errors
     /// As [`row_target`]; `42P17` for a table that is not divided.
     fn named(planner: &Planner, relation: &RangeVar) -> SqlResult<Divided> {
-        let table = row_target(planner, relation)?;
-        let divided = match &table.partitions {
-            Some(partitions) if partitions.only.is_none() => std::sync::Arc::clone(&partitions.all),
-            _ => {
-                return Err(SqlError::new(
-                    SqlState::INVALID_OBJECT_DEFINITION,
-                    format!("\"{}\" is not partitioned", relation.relname),
-                ));
-            }
-        };
-        Ok(Divided {
-            record: record_of(planner, &table)?,
-            table,
-            all: divided,
+        let found = row_target(planner, relation)?;
+        Divided::of(planner, found.relation())?.ok_or_else(|| {
+            SqlError::new(
+                SqlState::INVALID_OBJECT_DEFINITION,
+                format!("\"{}\" is not partitioned", relation.relname),
+            )
         })
     }
 
-    /// The table whose partition this is.
+    /// What this partition is one of.
     fn of_part(planner: &Planner, part: &PartitionRecord) -> SqlResult<Divided> {
-        let catalog = planner.catalog();
         let missing = || SqlError::internal("a partition without its table");
-        let table = catalog.table_by_id(part.parent).ok_or_else(missing)?;
-        let all = table.partitions.as_ref().ok_or_else(missing)?;
-        Ok(Divided {
+        Divided::of(planner, part.parent)?.ok_or_else(missing)
+    }
+
+    /// What has this number, if it is divided.
+    fn of(planner: &Planner, id: TableId) -> SqlResult<Option<Divided>> {
+        let catalog = planner.catalog();
+        let Some(node) = catalog.rows_of(id) else {
+            return Ok(None);
+        };
+        let (Some(partitions), Some(table)) = (&node.partitions, catalog.table_by_id(node.id))
+        else {
+            return Ok(None);
+        };
+        let Some(all) = partitions.division() else {
+            return Ok(None);
+        };
+        Ok(Some(Divided {
             record: record_of(planner, table)?,
             table: TableRef::clone(table),
-            all: std::sync::Arc::clone(&all.all),
-        })
+            id,
+            name: node.name.clone(),
+            path: partitions.path.clone(),
+            all: std::sync::Arc::clone(all),
+        }))
+    }
+
+    /// What a row fulfils that belongs here; `None`: every row of the table does.
+    fn condition(&self) -> Option<Expr> {
+        let whole = &self.table.partitions.as_ref()?.all;
+        (!self.path.is_empty()).then(|| whole.condition_below(&self.path))
+    }
+
+    /// What a row of this bound here fulfils, and of what is above.
+    fn within(&self, bound: &Bound) -> Expr {
+        let own = match bound {
+            Bound::Default => {
+                let others = self.all.parts.iter().map(|part| &part.bound);
+                let is_default = |bound: &&Bound| matches!(bound, Bound::Default);
+                self.all.outside(others.filter(|bound| !is_default(bound)))
+            }
+            bound => self.all.within(bound),
+        };
+        match self.condition() {
+            None => own,
+            Some(above) => Expr::And(vec![above, own]),
+        }
     }
 
     /// The rows of a partition.
     fn rows_of(&self, id: TableId) -> SqlResult<Plan> {
-        let number = self.all.parts.iter().position(|part| part.id == id);
-        let number = number.ok_or_else(|| SqlError::internal("a partition of no table"))?;
-        rows_where(&self.table, self.all.condition(number))
+        let missing = || SqlError::internal("a partition of no table");
+        let whole = self.table.partitions.as_ref().ok_or_else(missing)?;
+        let path = whole.all.path_to(id).ok_or_else(missing)?;
+        rows_where(&self.table, whole.all.condition_below(&path))
     }
 
     /// Has whoever writes to the table plan again, after what else the change makes of the table.
@@ -210,7 +163,7 @@ impl Divided {
         );
         draft.work(Work::Refuse {
             table: TableRef::clone(&self.table),
-            rows: rows_where(&self.table, self.all.within(bound))?,
+            rows: rows_where(&self.table, self.within(bound))?,
             error: violated(&default.schema, &default.name, message),
         });
         Ok(())
@@ -221,7 +174,7 @@ impl Divided {
         let (id, schema, name) = part;
         draft.put_partition(&PartitionRecord {
             id,
-            parent: self.table.id,
+            parent: self.id,
             schema: schema.to_string(),
             name: name.to_string(),
             bound: bound_record(bound, &self.all.columns),
@@ -288,12 +241,17 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
         _ => return Err(SqlError::internal("PARTITION OF several tables")),
     };
     let divided = Divided::named(planner, parent).map_err(SqlError::nowhere)?;
-    planner.must_own_table(divided.table.id)?;
+    planner.must_own_table(divided.id)?;
     let spec = required(statement.partbound.as_ref())?;
     let bound = bound::read(planner, &divided, spec, name)?;
     let mut draft = Draft::new(planner);
     draft.take_name(schema, name)?;
     let id = draft.table_id();
+    if let Some(spec) = &statement.partspec {
+        let mut record = divided.record.clone();
+        divide(&mut draft, &mut record, id, spec)?;
+        draft.put_table(&record)?;
+    }
     divided.fence(&mut draft)?;
     divided.clear_default(&mut draft, &bound)?;
     divided.add(&mut draft, (id, schema, name), &bound)?;
@@ -303,8 +261,6 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
 fn refuse_clauses(planner: &Planner, statement: &CreateStmt, relation: &RangeVar) -> SqlResult<()> {
     let what = if relation.relpersistence == "t" {
         "CREATE TEMPORARY TABLE"
-    } else if statement.partspec.is_some() {
-        "a partition that is partitioned itself (PARTITION OF … PARTITION BY)"
     } else if !statement.table_elts.is_empty()
         || !statement.constraints.is_empty()
         || !statement.nnconstraints.is_empty()
@@ -340,36 +296,32 @@ pub(super) fn drop(
     let Some(part) = planner.catalog().divisions().part(id).cloned() else {
         return Ok(());
     };
+    let catalog = planner.catalog();
     let what = format!("table {}", part.name);
     view::release(draft, &what, id, None, cascade, together)?;
-    if together.contains(&part.parent) {
-        return Ok(()); // with all of the table
+    for below in catalog.divisions().below(id) {
+        let what = format!("table {}", below.name);
+        view::release(draft, &what, below.id, None, cascade, together)?;
+    }
+    let mut above = Some(&part);
+    while let Some(part) = above {
+        if together.contains(&part.parent) {
+            return Ok(()); // with all of that
+        }
+        above = catalog.divisions().part(part.parent);
     }
     let divided = Divided::of_part(planner, &part)?;
-    let catalog = planner.catalog();
-    if let Some(key) = catalog.foreign_keys_to(part.parent).next() {
-        if cascade {
-            return Err(SqlError::unsupported(
-                "DROP … CASCADE of a partition of a table that others refer to",
-            ));
-        }
-        let child = catalog
-            .table_by_id(key.child)
-            .map_or("", |child| &child.name);
-        return Err(SqlError::new(
-            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
-            format!("cannot drop {what} because other objects depend on it"),
-        )
-        .detail(format!(
-            "constraint {} on table {child} depends on {what}",
-            key.name
-        ))
-        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-    }
+    let as_it_is_called = TableRecord {
+        name: part.name.clone(),
+        ..divided.record.clone()
+    };
+    foreign_key::release(draft, &as_it_is_called, &Going::Table, cascade, together)?;
     divided.fence(draft)?;
     divided.remove_rows(draft, id)?;
     draft.drop_partition(&part);
     draft.forget_security(id);
+    draft.drop_triggers(id);
+    draft.drop_division(id);
     Ok(())
 }
 
@@ -380,7 +332,7 @@ pub(super) fn release(
     cascade: bool,
     together: &[TableId],
 ) -> SqlResult<()> {
-    for part in table.partitions.iter().flat_map(|all| &all.all.parts) {
+    for part in table.partitions.iter().flat_map(|all| all.all.all_parts()) {
         let what = format!("table {}", part.name);
         view::release(draft, &what, part.id, None, cascade, together)?;
     }
@@ -397,7 +349,7 @@ pub(super) fn truncate(draft: &mut Draft, id: TableId) -> SqlResult<()> {
     let Some(part) = catalog.divisions().part(id) else {
         return Ok(());
     };
-    if let Some(key) = catalog.foreign_keys_to(part.parent).next() {
+    if let Some(key) = catalog.foreign_keys_to(catalog.divisions().root(id)).next() {
         let child = catalog
             .table_by_id(key.child)
             .map_or("", |child| &child.name);
@@ -421,68 +373,6 @@ pub(super) fn named_part(planner: &Planner, relation: &RangeVar) -> SqlResult<Op
         Some(Relation::Partition(id)) => Some(id),
         _ => None,
     })
-}
-
-/// Refuses to change or drop a column of a partition key.
-///
-/// # Errors
-/// `42P16`.
-pub(super) fn refuse_key_column(table: &TableDef, number: usize, doing: &str) -> SqlResult<()> {
-    let mut key = table.partitions.iter().flat_map(|all| &all.all.columns);
-    if !key.any(|(column, _)| *column == number) {
-        return Ok(());
-    }
-    Err(SqlError::new(
-        SqlState::INVALID_TABLE_DEFINITION,
-        format!(
-            "cannot {doing} column \"{}\" because it is part of the partition key of relation \"{}\"",
-            table.columns[number].name, table.name
-        ),
-    ))
-}
-
-/// Refuses a unique key without the whole partition key in a catalogue to be: a partition could not see to it alone, and files
-/// that are loaded elsewhere must mean the same there.
-///
-/// # Errors
-/// `0A000` in PostgreSQL's words.
-pub(crate) fn check_keys(planner: &Planner, next: &Catalog) -> SqlResult<()> {
-    for table in next.tables() {
-        let Some(partitions) = &table.partitions else {
-            continue;
-        };
-        let known = planner.catalog().table_by_id(table.id);
-        if known.is_some_and(|known| known.revision == table.revision) {
-            continue;
-        }
-        if table.indexes.iter().any(|index| index.excludes.is_some()) {
-            return Err(SqlError::new(
-                SqlState::FEATURE_NOT_SUPPORTED,
-                "exclusion constraints are not supported on partitioned tables",
-            ));
-        }
-        let primary = table.primary_key.iter();
-        let primary = primary.map(|key| ("PRIMARY KEY", &key.columns));
-        let unique = table.indexes.iter().filter(|index| index.is_unique());
-        for (kind, key) in primary.chain(unique.map(|index| ("UNIQUE", &index.columns))) {
-            let columns = partitions.all.columns.iter();
-            let lacks = columns
-                .map(|(column, _)| *column)
-                .find(|c| !key.contains(c));
-            if let Some(column) = lacks {
-                return Err(SqlError::new(
-                    SqlState::FEATURE_NOT_SUPPORTED,
-                    "unique constraint on partitioned table must include all partitioning columns",
-                )
-                .detail(format!(
-                    "{kind} constraint on table \"{}\" lacks column \"{}\" which is part of the \
-                     partition key.",
-                    table.name, table.columns[column].name
-                )));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The word for a method in messages.

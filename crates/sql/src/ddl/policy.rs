@@ -318,9 +318,9 @@ fn uses(
     relation: TableId,
     column: Option<usize>,
 ) -> bool {
-    let parts = catalog.divisions().parts_of(relation);
-    let mut parts = parts.filter(|_| column.is_some()).map(|part| part.id);
-    policy.uses(relation, column) || parts.any(|part| policy.uses(part, column))
+    let parts = || catalog.divisions().below(relation);
+    let is_part = || parts().iter().any(|part| policy.uses(part.id, column));
+    policy.uses(relation, column) || (column.is_some() && is_part())
 }
 
 /// The policies that name a relation, or this one of its columns. Those of a table that goes go with it.

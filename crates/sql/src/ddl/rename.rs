@@ -76,6 +76,10 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
     if let Some(Relation::View(id)) = find_named(planner, relation)? {
         return column_of_view(planner, id, statement);
     }
+    if let Some(Relation::Partition(_)) = find_named(planner, relation)? {
+        let message = format!("cannot rename inherited column \"{}\"", statement.subname);
+        return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+    }
     let table = target_table(planner, relation)?;
     if planner.catalog().matview(table.id).is_some() {
         return Err(SqlError::unsupported(
@@ -109,7 +113,7 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
     let mut draft = Draft::new(planner);
     draft.put_table(&record)?;
     super::policy::rename_column(&mut draft, &table, number, new)?;
-    for trigger in planner.catalog().triggers_of(table.id) {
+    for trigger in &planner.catalog().triggers_around(&table) {
         if let Some(text) = &trigger.condition
             && condition_names(trigger, old)
         {

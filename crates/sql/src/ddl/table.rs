@@ -66,10 +66,11 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
     }
     // Of no rows it is known that they are as they should be.
     record.more.unvalidated.clear();
-    draft.put_table(&record)?;
     if let Some(spec) = &statement.partspec {
-        partition::divide(&mut draft, &record, spec)?;
+        let id = record.id;
+        partition::divide(&mut draft, &mut record, id, spec)?;
     }
+    draft.put_table(&record)?;
     draft.finish(TAG)
 }
 
@@ -134,7 +135,7 @@ pub(super) fn refuse_storage(
 }
 
 /// What rows say of themselves in PostgreSQL without having such columns.
-const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"];
+pub(super) const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"];
 
 /// A column cannot be called like what every row says of itself.
 ///

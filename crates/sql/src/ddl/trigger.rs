@@ -10,7 +10,7 @@ use crate::catalog::Catalog;
 use crate::command::Planned;
 use crate::draft::{Draft, spaces_of};
 use crate::expr::Binder;
-use crate::from::{find_named, target_table};
+use crate::from::{find_named, row_target};
 use crate::insert::column_number;
 use crate::names::{self, inner, required};
 use crate::parse::{expression_text, parse_expression};
@@ -19,7 +19,9 @@ use crate::records::{ForeignKeyRecord, TriggerRecord};
 use crate::routine::any_node;
 use crate::scope::{Scope, ScopeTable};
 use pg_query::NodeRef;
-use pg_query::protobuf::{AlterTableType, CreateTrigStmt, DropStmt, Node, RenameStmt};
+use pg_query::protobuf::{
+    AlterTableCmd, AlterTableType, CreateTrigStmt, DropStmt, Node, RangeVar, RenameStmt,
+};
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState};
 use quintet_ir::Privileges;
 use quintet_ir::ddl::Work;
@@ -46,14 +48,11 @@ pub(super) fn create(planner: &Planner, statement: &CreateTrigStmt) -> SqlResult
         return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message)
             .detail("Views cannot have row-level BEFORE or AFTER triggers."));
     }
-    let table = target_table(planner, relation)?;
+    let table = row_target(planner, relation)?;
     if instead {
         let message = format!("\"{}\" is a table", table.name);
         return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message)
             .detail("Tables cannot have INSTEAD OF triggers."));
-    }
-    if table.id.0 != table.relation().0 {
-        return Err(planner.unsupported("a trigger of a single partition", relation.location));
     }
     if planner.catalog().matview(table.id).is_some() {
         let message = format!("relation \"{}\" cannot have triggers", table.name);
@@ -63,7 +62,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateTrigStmt) -> SqlResult
     if table.is_temporary() {
         return Err(planner.unsupported("a trigger of a temporary table", relation.location));
     }
-    planner.must_have(table_object(table.id), Privileges::TRIGGER)?;
+    planner.must_have(table_object(table.relation()), Privileges::TRIGGER)?;
     let refused = if statement.events & TRUNCATE != 0 {
         Some("a trigger ON TRUNCATE")
     } else if !statement.transition_rels.is_empty() {
@@ -88,7 +87,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateTrigStmt) -> SqlResult
     }
     let mut record = TriggerRecord {
         id: 0,
-        table: table.id,
+        table: table.relation(),
         name: name.to_string(),
         function,
         before: statement.timing & BEFORE != 0,
@@ -112,15 +111,83 @@ pub(super) fn create(planner: &Planner, statement: &CreateTrigStmt) -> SqlResult
         record.condition = Some(expression_text(node)?);
     }
     let mut draft = Draft::new(planner);
-    let mut known = planner.catalog().triggers_of(table.id).iter();
+    let mut known = planner.catalog().triggers_of(table.relation()).iter();
     record.id = match known.find(|trigger| trigger.name == name) {
         Some(old) if statement.replace && !old.constraint && !record.constraint => old.id,
         Some(_) => return Err(there_already(name, &table)),
         None => draft.id(),
     };
+    // Each partition has the row triggers of what it is one of.
+    if let Some(other) = namesake(planner.catalog(), &table, &record)
+        && other != record.id
+    {
+        let other = planner.catalog().trigger(other);
+        let other = other.filter(|other| {
+            record.row && planner.catalog().divisions().part(other.table).is_some()
+        });
+        let of = other.and_then(|other| planner.catalog().rows_of(other.table));
+        let below = of.filter(|of| planner.catalog().is_below(of.relation(), table.relation()));
+        return Err(there_already(name, below.as_deref().unwrap_or(&table)));
+    }
     draft.put_trigger(&record)?;
     draft.work(Work::Fence(spaces_of(&table)));
     draft.finish("CREATE TRIGGER")
+}
+
+/// Another trigger of this name that rows of the table, or of a partition of it, fire.
+fn namesake(catalog: &Catalog, table: &TableDef, record: &TriggerRecord) -> Option<u32> {
+    let around = catalog.triggers_around(table);
+    let mut around = around.iter().filter(|other| other.name == record.name);
+    let meets = |other: &&Arc<TriggerRecord>| {
+        let above = catalog.is_below(table.relation(), other.table);
+        other.id != record.id && (above && other.row || record.row || other.table == record.table)
+    };
+    around.find(meets).map(|other| other.id)
+}
+
+/// Refuses triggers of a table that becomes a partition where what it is one of has some of the same name.
+///
+/// # Errors
+/// `42710`.
+pub(super) fn refuse_namesakes(
+    catalog: &Catalog,
+    own: &TableDef,
+    parent: &TableDef,
+) -> SqlResult<()> {
+    let above = catalog.triggers_around(parent);
+    let inherited = |trigger: &&Arc<TriggerRecord>| {
+        trigger.row && (catalog.is_below(parent.relation(), trigger.table))
+    };
+    let above: Vec<_> = above.iter().filter(inherited).collect();
+    for trigger in catalog.triggers_around(own) {
+        if above.iter().any(|other| other.name == trigger.name) {
+            let table = catalog.rows_of(trigger.table);
+            return Err(there_already(
+                &trigger.name,
+                table.as_deref().unwrap_or(own),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A table becomes a partition: what its triggers name are columns of the other. `places`: for each of these the table's own.
+pub(super) fn become_part(
+    draft: &mut Draft,
+    table: &TableDef,
+    places: &[Option<usize>],
+) -> SqlResult<()> {
+    for trigger in draft.planner.catalog().triggers_around(table) {
+        let now = |own: &usize| places.iter().position(|place| place.as_ref() == Some(own));
+        let columns = trigger.columns.iter().filter_map(now).collect();
+        if columns != trigger.columns {
+            draft.put_trigger(&TriggerRecord {
+                columns,
+                ..TriggerRecord::clone(&trigger)
+            })?;
+        }
+    }
+    Ok(())
 }
 
 fn there_already(name: &str, table: &TableDef) -> SqlError {
@@ -227,10 +294,12 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned
             _ => return Err(SqlError::unsupported("a reference to another database")),
         };
         let found = match planner.find_relation(schema, table) {
-            Some(crate::catalog::Relation::Table(id)) => planner.catalog().table_by_id(id),
+            Some(crate::catalog::Relation::Table(id) | crate::catalog::Relation::Partition(id)) => {
+                planner.catalog().rows_of(id)
+            }
             _ => None,
         };
-        let Some(found) = found else {
+        let Some(found) = &found else {
             let message = format!("relation \"{table}\" does not exist");
             if statement.missing_ok {
                 planner.notice(format!("{message}, skipping"));
@@ -238,10 +307,28 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned
             }
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, message));
         };
-        let mut triggers = planner.catalog().triggers_of(found.id).iter();
+        let mut triggers = planner.catalog().triggers_of(found.relation()).iter();
+        let around = planner.catalog().triggers_around(found);
+        let inherited = around.iter().find(|trigger| {
+            let below = planner.catalog().is_below(found.relation(), trigger.table);
+            trigger.name == name && trigger.table != found.relation() && below
+        });
         match triggers.find(|trigger| trigger.name == name) {
+            None if inherited.is_some() => {
+                let above = planner.catalog().divisions().part(found.relation());
+                let above = above.and_then(|part| planner.catalog().rows_of(part.parent));
+                let above = above.map_or(String::new(), |above| above.name.clone());
+                let message = format!(
+                    "cannot drop trigger {name} on table {table} because trigger {name} on table \
+                     {above} requires it"
+                );
+                let state = SqlState::DEPENDENT_OBJECTS_STILL_EXIST;
+                return Err(SqlError::new(state, message).hint(format!(
+                    "You can drop trigger {name} on table {above} instead."
+                )));
+            }
             Some(trigger) => {
-                planner.must_own_table(found.id)?;
+                planner.must_own_table(found.relation())?;
                 draft.drop_trigger(trigger.id);
                 draft.work(Work::Fence(spaces_of(found)));
             }
@@ -256,9 +343,9 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned
 
 /// ALTER TRIGGER … RENAME TO.
 pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Planned> {
-    let table = target_table(planner, required(statement.relation.as_ref())?)?;
-    planner.must_own_table(table.id)?;
-    let triggers = planner.catalog().triggers_of(table.id);
+    let table = row_target(planner, required(statement.relation.as_ref())?)?;
+    planner.must_own_table(table.relation())?;
+    let triggers = planner.catalog().triggers_of(table.relation());
     let named = |name: &str| triggers.iter().find(|trigger| trigger.name == name);
     let Some(trigger) = named(&statement.subname) else {
         return Err(not_there(&statement.subname, &table.name));
@@ -306,7 +393,7 @@ pub(super) fn switch(
         AtEnableTrigAll | AtEnableTrigUser | AtDisableTrigAll | AtDisableTrigUser
     );
     let mut any = all;
-    for trigger in catalog.triggers_of(table.id) {
+    for trigger in catalog.triggers_of(table.relation()) {
         if all || trigger.name == name {
             any = true;
             draft.put_trigger(&TriggerRecord {
@@ -324,6 +411,39 @@ pub(super) fn switch(
     }
 }
 
+/// The same of a partition, if the statement is about nothing else.
+pub(super) fn switch_part(
+    planner: &Planner,
+    relation: &RangeVar,
+    commands: &[&AlterTableCmd],
+) -> SqlResult<Option<Planned>> {
+    use AlterTableType::*;
+    let is_switch = |command: &&AlterTableCmd| {
+        matches!(
+            command.subtype(),
+            AtEnableTrig
+                | AtEnableTrigUser
+                | AtEnableAlwaysTrig
+                | AtEnableReplicaTrig
+                | AtDisableTrig
+                | AtDisableTrigUser
+        )
+    };
+    let Some(crate::catalog::Relation::Partition(id)) = find_named(planner, relation)? else {
+        return Ok(None);
+    };
+    if !commands.iter().all(is_switch) {
+        return Ok(None);
+    }
+    planner.must_own_table(id)?;
+    let table = row_target(planner, relation)?;
+    let mut draft = Draft::new(planner);
+    for command in commands {
+        switch(&mut draft, &table, command.subtype(), &command.name)?;
+    }
+    draft.finish("ALTER TABLE").map(Some)
+}
+
 /// Sees to it that no trigger needs a function any more.
 ///
 /// # Errors
@@ -338,8 +458,8 @@ pub(crate) fn release_function(
     let needing = catalog.triggers().filter(|t| t.function == function);
     let objects: Vec<(u32, String)> = needing
         .map(|trigger| {
-            let table = catalog.table_by_id(trigger.table);
-            let table = table.map_or("", |table| &table.name);
+            let table = catalog.rows_of(trigger.table);
+            let table = table.map_or(String::new(), |table| table.name.clone());
             (
                 trigger.id,
                 format!("trigger {} on table {table}", trigger.name),
@@ -394,8 +514,8 @@ pub(super) fn release_column(
     cascade: bool,
 ) -> SqlResult<()> {
     let column = &table.columns[number].name;
-    let triggers = draft.planner.catalog().triggers_of(table.id);
-    for trigger in triggers {
+    let triggers = draft.planner.catalog().triggers_around(table);
+    for trigger in &triggers {
         if !trigger.columns.contains(&number) && !condition_names(trigger, column) {
             continue;
         }
@@ -430,7 +550,9 @@ pub(crate) fn refuse_unfired(catalog: &Catalog, key: &ForeignKeyRecord) -> SqlRe
                 .any(|column| key.columns.contains(column));
         deletes && trigger.delete || updates && trigger.update && of_column
     };
-    match catalog.triggers_of(key.child).iter().find(|t| waits(t)) {
+    let child = catalog.table_by_id(key.child);
+    let triggers = child.map_or(Vec::new(), |child| catalog.triggers_around(child));
+    match triggers.iter().find(|t| waits(t)) {
         Some(trigger) => Err(SqlError::unsupported(format!(
             "trigger \"{}\" for what foreign key \"{}\" changes by itself",
             trigger.name, key.name

@@ -14,8 +14,9 @@
 //!   for each row that was kept:  AFTER … ROW
 //!   AFTER … STATEMENT
 //! ```
-//! `fire/rows` has the rows, `fire/upsert` ON CONFLICT DO UPDATE.
+//! `fire/rows` has the rows, `fire/upsert` ON CONFLICT DO UPDATE, `fire/parts` what partitions make of it.
 
+mod parts;
 mod rows;
 mod upsert;
 
@@ -67,6 +68,8 @@ struct Firing {
     insert: Vec<Arc<TriggerRecord>>,
     update: Vec<Arc<TriggerRecord>>,
     delete: Vec<Arc<TriggerRecord>>,
+    /// An UPDATE may take a row to another partition: that fires the row triggers of a DELETE and an INSERT.
+    moves: bool,
 }
 
 /// What is done behind a change of a row.
@@ -80,6 +83,8 @@ struct Behind {
     /// Rows for AFTER … ROW: of an INSERT, of an UPDATE or a DELETE.
     added: Option<Kept>,
     changed: Option<Kept>,
+    /// Old rows of an UPDATE that went to another partition.
+    removed: Option<Kept>,
 }
 
 /// What a change of one row came to.
@@ -118,7 +123,7 @@ pub(crate) fn fires(catalog: &crate::catalog::Catalog, statement: &Statement) ->
 
 fn firing(catalog: &crate::catalog::Catalog, statement: &Statement) -> Option<Firing> {
     let table = statement.target()?;
-    let triggers = catalog.triggers_of(table.id);
+    let triggers = catalog.triggers_around(table);
     if triggers.is_empty() {
         return None;
     }
@@ -155,12 +160,22 @@ fn firing(catalog: &crate::catalog::Catalog, statement: &Statement) -> Option<Fi
                     .any(|column| assigned.contains(column))
         }
     };
-    let firing = Firing {
+    let mut firing = Firing {
         table: TableRef::clone(table),
         insert: of(&|trigger| inserts && trigger.insert),
         update: of(&|trigger| trigger.update && of_column(trigger)),
         delete: of(&|trigger| deletes && trigger.delete),
+        moves: false,
     };
+    if matches!(statement, Statement::Update(_)) {
+        let changes = |t: &Arc<TriggerRecord>| t.before && t.row;
+        let assigned = updates.iter().flatten().copied();
+        firing.moves = parts::may_move(table, assigned, firing.update.iter().any(changes));
+        if firing.moves {
+            firing.insert = of(&|trigger| trigger.insert && trigger.row);
+            firing.delete = of(&|trigger| trigger.delete && trigger.row);
+        }
+    }
     let any = [&firing.insert, &firing.update, &firing.delete];
     any.iter().any(|list| !list.is_empty()).then_some(firing)
 }
@@ -263,6 +278,7 @@ impl Embedding<'_, '_> {
             returned: None,
             added: None,
             changed: None,
+            removed: None,
         };
         if !columns.is_empty() {
             behind.returned = Some(self.begin_keeping(&columns)?);
@@ -275,6 +291,15 @@ impl Embedding<'_, '_> {
             match event {
                 Event::Insert => behind.added = Some(kept),
                 Event::Update | Event::Delete => behind.changed = Some(kept),
+            }
+        }
+        if firing.moves {
+            let has = |event| !firing.of(event, false, true).is_empty();
+            if has(Event::Insert) {
+                behind.added = Some(self.begin_keeping(&firing.kept_columns(Event::Insert))?);
+            }
+            if has(Event::Delete) {
+                behind.removed = Some(self.begin_keeping(&firing.kept_columns(Event::Delete))?);
             }
         }
         match statement {
@@ -291,6 +316,12 @@ impl Embedding<'_, '_> {
             if let Some(kept) = kept {
                 self.fire_kept(firing, event, kept)?;
             }
+        }
+        if let Some(kept) = behind.removed.as_ref() {
+            self.fire_kept(firing, Event::Delete, kept)?;
+        }
+        if let Some(kept) = behind.added.as_ref().filter(|_| firing.moves) {
+            self.fire_kept(firing, Event::Insert, kept)?;
         }
         for event in events() {
             self.fire_statement(firing, event, false)?;
@@ -357,6 +388,10 @@ impl Embedding<'_, '_> {
     /// BEFORE … FOR EACH ROW: the new row is what the functions make of it, and the loop around goes on with the
     /// next row if one says that there is none.
     fn fire_before(&mut self, firing: &Firing, event: Event, seen: &Seen) -> SqlResult<()> {
+        let home = match event {
+            Event::Insert => self.home_before(firing, seen)?,
+            Event::Update | Event::Delete => None,
+        };
         for trigger in firing.of(event, true, true) {
             let there = self.variables.hidden(SqlType::Bool);
             let mut into = vec![(there, Expr::Column(0, SqlType::Bool))];
@@ -380,6 +415,9 @@ impl Embedding<'_, '_> {
                 branches: vec![(none, vec![gone])],
                 otherwise: Vec::new(),
             });
+            if let Some(home) = home {
+                self.stays_home(firing, seen, home, &trigger)?;
+            }
         }
         Ok(())
     }
@@ -393,6 +431,12 @@ impl Embedding<'_, '_> {
         seen: &Seen,
         targets: Vec<(usize, Expr)>,
     ) -> SqlResult<()> {
+        // Where the row is, or is to be.
+        let at = match event {
+            Event::Insert => &seen.new,
+            Event::Update | Event::Delete => &seen.old,
+        };
+        let place = firing.place(trigger, at)?;
         let visible = firing.visible();
         let row = |slots: &[usize]| match slots.is_empty() {
             true => visible.iter().map(|(_, ty)| Expr::null(*ty)).collect(),
@@ -411,10 +455,10 @@ impl Embedding<'_, '_> {
             text(if trigger.before { "BEFORE" } else { "AFTER" }),
             text(if trigger.row { "ROW" } else { "STATEMENT" }),
             text(event.name()),
-            Expr::Const(Value::Oid(firing.table.id.0), SqlType::Oid),
-            text(&firing.table.name),
-            text(&firing.table.name),
-            text(&firing.table.schema),
+            place.relation,
+            place.name.clone(),
+            place.name,
+            place.schema,
             Expr::Const(Value::Int4(count), SqlType::Int4),
             Expr::Const(Value::Array(Box::new(given)), SqlType::TextArray),
         ]);
@@ -429,6 +473,7 @@ impl Embedding<'_, '_> {
             },
         };
         let mut conditions: Vec<Expr> = Vec::new();
+        conditions.extend(place.within);
         conditions.extend(session_that_fires(trigger)?);
         if let Some(condition) = &trigger.condition {
             conditions.push(self.condition_of_trigger(firing, seen, condition)?);
@@ -494,6 +539,9 @@ impl Embedding<'_, '_> {
         if let Some(kept) = &behind.returned {
             let row = returned.iter().map(|(slot, ty)| Expr::Param(*slot, *ty));
             self.keep(kept, row.collect())?;
+        }
+        if event == Event::Update && firing.moves {
+            return self.behind_moving(firing, seen, behind);
         }
         let kept = match event {
             Event::Insert => &behind.added,

@@ -226,10 +226,10 @@ fn within<'c>(context: &'c PlanContext<'c>, own: &'c Own) -> PlanContext<'c> {
 fn compile_trigger(id: u32, context: &PlanContext, linker: &mut Linker) -> SqlResult<Routine> {
     let gone = || SqlError::internal("a trigger that is fired is not in the catalogue");
     let trigger = context.catalog.trigger(id).ok_or_else(gone)?;
-    let table = context.catalog.table_by_id(trigger.table);
+    let table = context.catalog.rows_of(trigger.table);
     let stored = context.catalog.routine(trigger.function);
     let (table, stored) = table.zip(stored).ok_or_else(gone)?;
-    let signature = stored.signature(context.catalog)?.for_trigger(table);
+    let signature = stored.signature(context.catalog)?.for_trigger(&table);
     let statement = statement(&stored.record)?;
     let own = Own::of(&statement)?;
     let context = &within(context, &own);

@@ -17,7 +17,7 @@
 use super::call::any_node;
 use super::embed::{Embedding, Planned};
 use crate::catalog::Relation;
-use crate::from::{find_named, target_table};
+use crate::from::{find_named, row_target};
 use crate::names::{inner, required};
 use crate::planner::Planner;
 use crate::row_security::PartOf;
@@ -59,7 +59,7 @@ impl Embedding<'_, '_> {
         let planner = Planner::inside(self.context, source, &self.variables);
         let relation = required(merge.relation.as_ref())?;
         refuse_view(&planner, relation)?;
-        let table = target_table(&planner, relation)?;
+        let table = row_target(&planner, relation)?;
         if merge.returning_clause.is_some() {
             return Err(planner.unsupported("MERGE … RETURNING", relation.location));
         }

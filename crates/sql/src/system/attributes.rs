@@ -186,7 +186,7 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
         }
     }
     for own in part_indexes(planner.catalog()) {
-        let numbers = (own.number, own.parent);
+        let numbers = (own.number, own.of_table);
         rows.extend(of_index(planner, own.table, numbers, own.columns));
     }
     for view in planner.catalog().views() {

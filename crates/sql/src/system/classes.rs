@@ -164,12 +164,9 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
     }
     for table in &planner.catalog().tables_and_parts() {
         let bound = partitions::bound_of(table);
-        let divided = table.partitions.is_some() && bound.is_none();
-        let parts = table
-            .partitions
-            .iter()
-            .map(|all| all.all.parts.len())
-            .sum::<usize>();
+        let division = table.partitions.as_ref().and_then(|all| all.division());
+        let divided = division.is_some();
+        let parts = division.map_or(0, |division| division.parts.len());
         // Those of a partition come by themselves.
         let indexes = match bound {
             None => all_indexes(table),
@@ -191,9 +188,8 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 columns: numbered(table),
                 checks: table.own_checks().count(),
                 indexed: !all_indexes(table).is_empty(),
-                referring: bound.is_none()
-                    && (table.references.is_some()
-                        || !planner.catalog().triggers_of(table.id).is_empty()),
+                referring: (bound.is_none() && table.references.is_some())
+                    || planner.catalog().has_triggers(table.relation()),
                 divided: divided && parts > 0,
                 bound: bound.as_deref(),
             },
@@ -222,16 +218,17 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
         }
     }
     for own in part_indexes(planner.catalog()) {
-        let shape = shape_of(planner.catalog(), own.table, own.parent, own.columns);
+        let shape = shape_of(planner.catalog(), own.table, own.of_table, own.columns);
         let mut row = class(
             planner,
             &Class {
                 oid: own.number,
                 name: &own.name,
                 schema: &own.part.schema,
-                kind: "i",
+                kind: if own.inner.is_some() { "I" } else { "i" },
                 access_method: shape.method,
                 columns: shape.width(),
+                divided: own.inner.is_some_and(|parts| parts > 0),
                 ..plain
             },
         );

@@ -175,7 +175,7 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
                 columns: numbers(own.columns),
                 source: Value::Null,
                 foreign: None,
-                late: planner.catalog().late(own.table.id, own.parent),
+                late: planner.catalog().late(own.table.id, own.of_table),
                 validated: true,
             };
             rows.push(inherited(constraint(planner, key), own.parent));

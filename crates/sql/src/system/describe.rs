@@ -591,7 +591,7 @@ impl<'c> Known<'c> {
     /// `pg_get_indexdef`.
     pub(super) fn index(&self, number: u32, column: usize, pretty: bool) -> Option<String> {
         let own = part_index(self.context.catalog, number);
-        let number = own.as_ref().map_or(number, |own| own.parent);
+        let number = own.as_ref().map_or(number, |own| own.of_table);
         for table in self.context.catalog.tables() {
             for (oid, name, columns, unique, _) in all_indexes(table) {
                 if oid != number {
@@ -636,7 +636,10 @@ impl<'c> Known<'c> {
                     ),
                 };
                 // As PostgreSQL says it: each partition's is made for itself.
-                let only = match table.partitions.is_some() && own.is_none() {
+                let divided = own
+                    .as_ref()
+                    .map_or(table.partitions.is_some(), |own| own.inner.is_some());
+                let only = match divided {
                     true => "ONLY ",
                     false => "",
                 };
@@ -695,7 +698,7 @@ impl<'c> Known<'c> {
             return self.foreign_key(key);
         }
         let own = part_index(catalog, number);
-        let number = own.map_or(number, |own| own.parent);
+        let number = own.map_or(number, |own| own.of_table);
         for table in &catalog.tables_and_parts() {
             let is_constraint = |oid: u32| {
                 let mut indexes = table.indexes.iter();

@@ -74,9 +74,13 @@ pub(super) fn all_indexes(table: &TableDef) -> Vec<(u32, &str, &[usize], bool, b
 pub(super) struct PartIndex<'c> {
     pub number: u32,
     /// Of the table's index.
+    pub of_table: u32,
+    /// Of the index that it is a partition of: the table's, or a partition's.
     pub parent: u32,
     pub name: String,
     pub part: &'c Arc<PartitionRecord>,
+    /// Of a partition that is divided itself: into how many.
+    pub inner: Option<usize>,
     pub table: &'c TableRef,
     pub columns: &'c [usize],
     pub unique: bool,
@@ -100,15 +104,19 @@ pub(super) fn part_indexes(catalog: &Catalog) -> Vec<PartIndex<'_>> {
     let mut all = Vec::new();
     let mut taken = BTreeSet::new();
     for part in catalog.divisions().parts() {
-        let Some(table) = catalog.table_by_id(part.parent) else {
+        let root = catalog.divisions().root(part.id);
+        let Some(table) = catalog.table_by_id(root) else {
             continue;
         };
-        for (place, (parent, _, columns, unique, primary)) in
+        let divisions = catalog.divisions();
+        let inner = divisions.partitioning(part.id);
+        let inner = inner.map(|_| divisions.parts_of(part.id).count());
+        for (place, (of_table, _, columns, unique, primary)) in
             all_indexes(table).into_iter().enumerate()
         {
-            let own = table.indexes.iter().find(|index| index.id.0 == parent);
+            let own = table.indexes.iter().find(|index| index.id.0 == of_table);
             let constraint = primary || own.is_some_and(|index| index.constraint);
-            let names = index_names(catalog, table, parent).join("_");
+            let names = index_names(catalog, table, of_table).join("_");
             let (middle, suffix) = match (primary, constraint) {
                 (true, _) => (String::new(), "pkey"),
                 (_, true) => (names, "key"),
@@ -122,9 +130,14 @@ pub(super) fn part_indexes(catalog: &Catalog) -> Vec<PartIndex<'_>> {
             taken.insert((part.schema.as_str(), name.clone()));
             all.push(PartIndex {
                 number: OF_A_PART | (part.id.0 << 8) | place as u32,
-                parent,
+                of_table,
+                parent: match part.parent == root {
+                    true => of_table,
+                    false => OF_A_PART | (part.parent.0 << 8) | place as u32,
+                },
                 name,
                 part,
+                inner,
                 table,
                 columns,
                 unique,
@@ -134,6 +147,13 @@ pub(super) fn part_indexes(catalog: &Catalog) -> Vec<PartIndex<'_>> {
         }
     }
     all
+}
+
+/// True if a partition that is divided itself is shown to have an index of this name.
+pub(crate) fn is_index_of_division(catalog: &Catalog, name: &str) -> bool {
+    let all = part_indexes(catalog);
+    all.iter()
+        .any(|own| own.inner.is_some() && own.name == name)
 }
 
 /// An index as PostgreSQL shows it.
@@ -161,7 +181,7 @@ impl IndexShape {
 
 /// The index with this number, if it is one of a table or a partition.
 pub(super) fn shape(catalog: &Catalog, number: u32) -> Option<IndexShape> {
-    let number = part_index(catalog, number).map_or(number, |own| own.parent);
+    let number = part_index(catalog, number).map_or(number, |own| own.of_table);
     catalog.tables().find_map(|table| {
         let mut all = all_indexes(table).into_iter();
         let (.., keys, _, _) = all.find(|index| index.0 == number)?;
@@ -227,7 +247,7 @@ fn indexes(planner: &Planner) -> Vec<Vec<Value>> {
     }
     for own in part_indexes(planner.catalog()) {
         let kind = (own.unique, own.primary);
-        let mut row = index(planner, (own.table, own.parent), own.columns, kind);
+        let mut row = index(planner, (own.table, own.of_table), own.columns, kind);
         row[0] = oid(own.number);
         row[1] = oid(own.part.id.0);
         rows.push(row);

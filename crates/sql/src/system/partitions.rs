@@ -3,13 +3,16 @@
 //! Relies on: `partition` for what there is and how it prints.  Promises: PostgreSQL's relations and functions, as far as
 //! there are such objects.  Does not: list foreign keys of one partition; those are the whole table's.
 
+use super::index_properties::{BTREE, HASH};
 use super::indexes::part_indexes;
+use super::operator_classes::class_of;
 use super::type_layout::collation_of;
-use super::{Definition, describe::Known, flag, numbers, oid, short, text};
+use super::{Definition, describe::Known, flag, oid, short, text};
 use crate::partition::{bound_text, constraint_text, key_text};
 use quintet_base::value::Array;
 use quintet_base::{SqlType, TableId, Value};
 use quintet_ir::TableDef;
+use quintet_ir::partition::Method;
 
 pub(super) const RELATIONS: &[Definition] = &[
     Definition {
@@ -36,34 +39,60 @@ pub(super) const RELATIONS: &[Definition] = &[
             "partattrs",
             "partclass",
             "partcollation",
+            "partexprs",
         ],
         rows: |planner| {
             let catalog = planner.catalog();
             let mut rows = Vec::new();
-            for table in catalog.tables() {
+            for table in catalog.tables_and_parts() {
                 let (Some(record), Some(all)) = (
-                    catalog.divisions().partitioning(table.id),
-                    &table.partitions,
+                    catalog.divisions().partitioning(table.relation()),
+                    table.partitions.as_ref().and_then(|all| all.division()),
                 ) else {
                     continue;
                 };
-                let collations = all.all.columns.iter();
-                let collations = collations.map(|(_, ty)| oid(collation_of(*ty)));
-                let default = all.all.default().map(|number| &all.all.parts[number]);
+                let oids = |numbers: Vec<u32>| {
+                    Value::Array(Box::new(Array {
+                        element: SqlType::Oid,
+                        values: numbers.into_iter().map(Value::Oid).collect(),
+                    }))
+                };
+                let types = all.columns.iter().map(|(_, ty)| *ty);
+                let collations = types.clone().map(collation_of).collect();
+                let method = match all.method {
+                    Method::Hash => HASH,
+                    Method::Range | Method::List => BTREE,
+                };
+                let classes = types.map(|ty| class_of(method, ty)).collect();
+                let default = all.default().map(|number| &all.parts[number]);
+                // An expression has no number.
+                let is_hidden = |column: usize| table.columns[column].hidden;
+                let numbers = record
+                    .columns
+                    .iter()
+                    .map(|column| match is_hidden(*column) {
+                        true => Value::Int2(0),
+                        false => Value::Int2(*column as i16 + 1),
+                    });
+                let hidden = record.columns.iter().filter(|column| is_hidden(**column));
+                let expressions: Vec<&str> = hidden
+                    .map(|column| table.columns[*column].name.as_str())
+                    .collect();
                 rows.push(vec![
-                    oid(table.id.0),
+                    oid(table.relation().0),
                     text(record.method.encode_utf8(&mut [0; 4])),
                     short(record.columns.len()),
                     oid(default.map_or(0, |part| part.id.0)),
-                    numbers(&record.columns),
                     Value::Array(Box::new(Array {
-                        element: SqlType::Oid,
-                        values: vec![Value::Oid(0); record.columns.len()],
+                        element: SqlType::Int2,
+                        values: numbers.collect(),
                     })),
-                    Value::Array(Box::new(Array {
-                        element: SqlType::Oid,
-                        values: collations.collect(),
-                    })),
+                    oids(classes),
+                    oids(collations),
+                    match &expressions[..] {
+                        [] => Value::Null,
+                        several => text(&several.join(", ")),
+                    },
                 ]);
             }
             rows
@@ -75,7 +104,8 @@ pub(super) const RELATIONS: &[Definition] = &[
 pub(super) fn bound_of(table: &TableDef) -> Option<String> {
     let partitions = table.partitions.as_ref()?;
     let part = partitions.part()?;
-    Some(bound_text(&part.bound, &partitions.all.columns))
+    let (_, above) = partitions.path.split_last()?;
+    Some(bound_text(&part.bound, &partitions.all.at(above)?.columns))
 }
 
 impl Known<'_> {
@@ -89,7 +119,7 @@ impl Known<'_> {
         let class = |id: TableId| Value::Oid(id.0);
         let list = |element, values| Value::Array(Box::new(Array { element, values }));
         Some(match function {
-            "pg_get_partkeydef" => match (divided, catalog.record(id)) {
+            "pg_get_partkeydef" => match (divided, catalog.record(divisions.root(id))) {
                 (Some(divided), Some(record)) => text(&key_text(divided, record)),
                 _ => Value::Null,
             },
@@ -99,30 +129,40 @@ impl Known<'_> {
                 }
                 _ => Value::Null,
             },
-            "pg_partition_root" => match (part, divided) {
-                (Some(part), _) => class(part.parent),
-                (None, Some(_)) => class(id),
-                _ => Value::Null,
+            "pg_partition_root" => match part.is_some() || divided.is_some() {
+                true => class(divisions.root(id)),
+                false => Value::Null,
             },
             "pg_partition_ancestors" => {
-                let own = part.is_some() || divided.is_some();
-                let own = own.then(|| class(id));
-                let parent = part.map(|part| class(part.parent));
-                list(SqlType::RegClass, own.into_iter().chain(parent).collect())
+                let mut all = Vec::new();
+                if part.is_some() || divided.is_some() {
+                    all.push(class(id));
+                }
+                let mut above = part;
+                while let Some(part) = above {
+                    all.push(class(part.parent));
+                    above = divisions.part(part.parent);
+                }
+                list(SqlType::RegClass, all)
             }
             "pg_partition_tree" => {
-                let row = |id: TableId, parent: Option<TableId>, leaf: bool, level: i32| {
-                    let parent = parent.map_or(Value::Null, class);
-                    let fields = vec![class(id), parent, flag(leaf), Value::Int4(level)];
-                    list(SqlType::Record, fields)
-                };
                 let mut rows = Vec::new();
-                if let Some(part) = part {
-                    rows.push(row(id, Some(part.parent), true, 0));
-                } else if divided.is_some() {
-                    rows.push(row(id, None, false, 0));
-                    let parts = divisions.parts_of(id);
-                    rows.extend(parts.map(|part| row(part.id, Some(id), true, 1)));
+                if part.is_some() || divided.is_some() {
+                    let mut level = vec![(id, part.map(|part| part.parent))];
+                    let mut depth = 0;
+                    // Level by level, as PostgreSQL lists them.
+                    while !level.is_empty() {
+                        let mut below = Vec::new();
+                        for (id, parent) in level {
+                            let parent = parent.map_or(Value::Null, class);
+                            let leaf = divisions.partitioning(id).is_none();
+                            let fields = vec![class(id), parent, flag(leaf), Value::Int4(depth)];
+                            rows.push(list(SqlType::Record, fields));
+                            below.extend(divisions.parts_of(id).map(|part| (part.id, Some(id))));
+                        }
+                        level = below;
+                        depth += 1;
+                    }
                 }
                 list(SqlType::Record, rows)
             }

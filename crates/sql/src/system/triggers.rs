@@ -129,7 +129,7 @@ fn by_event(planner: &Planner) -> Vec<Vec<Value>> {
     let catalog = planner.catalog();
     let mut rows = Vec::new();
     for trigger in catalog.triggers() {
-        let Some(table) = catalog.table_by_id(trigger.table) else {
+        let Some(table) = &catalog.rows_of(trigger.table) else {
             continue;
         };
         let events = [("INSERT", INSERT), ("DELETE", DELETE), ("UPDATE", UPDATE)];
@@ -141,7 +141,11 @@ fn by_event(planner: &Planner) -> Vec<Vec<Value>> {
                 let kinds = bits(other) & (ROW | BEFORE) == bits(trigger) & (ROW | BEFORE);
                 kinds && bits(other) & bit != 0 && other.name <= trigger.name
             };
-            let order = catalog.triggers_of(table.id).iter().filter(alike).count();
+            let order = catalog
+                .triggers_of(trigger.table)
+                .iter()
+                .filter(alike)
+                .count();
             let condition = trigger.condition.as_ref();
             rows.push(vec![
                 text(planner.context.database),
@@ -168,7 +172,7 @@ fn update_columns(planner: &Planner) -> Vec<Vec<Value>> {
     let catalog = planner.catalog();
     let mut rows = Vec::new();
     for trigger in catalog.triggers() {
-        let Some(table) = catalog.table_by_id(trigger.table) else {
+        let Some(table) = &catalog.rows_of(trigger.table) else {
             continue;
         };
         rows.extend(trigger.columns.iter().map(|number| {
@@ -217,7 +221,7 @@ pub(super) fn definition(
     trigger: &TriggerRecord,
     pretty: bool,
 ) -> Option<String> {
-    let table = planner.catalog().table_by_id(trigger.table)?;
+    let table = &planner.catalog().rows_of(trigger.table)?;
     let name = quoted(&table.name);
     let name = match pretty && planner.path().contains(&table.schema) {
         true => name,

@@ -171,7 +171,7 @@ impl Change<'_, '_, '_> {
             (all.into_iter()).partition(|index| over.iter().any(|column| has(index, column)));
         self.record.indexes = kept;
         for index in gone {
-            hidden::forget(&mut self.record, &index);
+            hidden::forget(self.draft.planner, &mut self.record, &index);
             self.draft.free_name(&index.name);
             self.dropped_spaces.push(index.space);
         }

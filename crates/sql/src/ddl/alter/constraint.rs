@@ -40,7 +40,7 @@ impl Change<'_, '_, '_> {
             let going = Going::Key(Some(self.record.indexes[index].id), "constraint", name);
             foreign_key::release(self.draft, &self.record, &going, cascade, &[])?;
             let index = self.record.indexes.remove(index);
-            hidden::forget(&mut self.record, &index);
+            hidden::forget(self.draft.planner, &mut self.record, &index);
             self.draft.free_name(&index.name);
             self.dropped_spaces.push(index.space);
             return Ok(());

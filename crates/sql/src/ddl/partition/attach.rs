@@ -11,21 +11,22 @@
 
 use super::{Divided, bound, rows_where, violated};
 use crate::command::Planned;
-use crate::ddl::{policy, record_of, table_object};
+use crate::ddl::{hidden, policy, record_of, table_object, trigger};
 use crate::draft::{Draft, owned_sequences, spaces_of};
+use crate::expr::and;
 use crate::from::row_target;
 use crate::names::{inner, required};
+use crate::partition::PartitioningRecord;
 use crate::planner::Planner;
 use crate::records::{ForeignKeyRecord, IndexRecord, KeyRecord, TableRecord};
-use crate::rewrite::move_columns;
+use crate::rewrite::transform;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AlterTableCmd, AlterTableType, PartitionCmd, RangeVar};
 use quintet_base::types::format_type;
 use quintet_base::{ConstraintId, IndexId, SqlError, SqlResult, SqlState};
 use quintet_ir::Expr;
 use quintet_ir::ddl::Work;
-use quintet_ir::partition::Bound;
-use quintet_ir::schema::TableRef;
+use quintet_ir::schema::{TableDef, TableRef};
 
 /// ALTER TABLE … ATTACH or DETACH PARTITION; `None` if the command is another.
 pub(in crate::ddl) fn alter(
@@ -51,13 +52,55 @@ pub(in crate::ddl) fn alter(
         }
         _ => error,
     })?;
-    planner.must_own_table(divided.table.id)?;
+    planner.must_own_table(divided.id)?;
     let mut draft = Draft::new(planner);
     match kind {
         AtAttachPartition => attach(&mut draft, &divided, what)?,
         _ => detach(&mut draft, &divided, what)?,
     }
     draft.finish("ALTER TABLE").map(Some)
+}
+
+/// What no partition can change for itself, in PostgreSQL's words.
+///
+/// # Errors
+/// `42809` for a new column, `42P16` for what it has from its table.
+pub(in crate::ddl) fn refuse_inherited(
+    planner: &Planner,
+    relation: &RangeVar,
+    commands: &[&AlterTableCmd],
+) -> SqlResult<()> {
+    use AlterTableType::{AtAddColumn, AtAlterColumnType, AtDropColumn, AtDropNotNull};
+    let Some(id) = super::named_part(planner, relation)? else {
+        return Ok(());
+    };
+    let table = row_target(planner, relation)?;
+    planner.must_own_table(id)?;
+    for command in commands {
+        let name = &command.name;
+        let number = table.column(name);
+        let (state, message) = match (command.subtype(), number) {
+            (AtAddColumn, _) => (
+                SqlState::WRONG_OBJECT_TYPE,
+                "cannot add column to a partition".to_string(),
+            ),
+            (AtDropColumn, Some(_)) => (
+                SqlState::INVALID_TABLE_DEFINITION,
+                format!("cannot drop inherited column \"{name}\""),
+            ),
+            (AtAlterColumnType, Some(_)) => (
+                SqlState::INVALID_TABLE_DEFINITION,
+                format!("cannot alter inherited column \"{name}\""),
+            ),
+            (AtDropNotNull, Some(number)) if table.columns[number].not_null => (
+                SqlState::INVALID_TABLE_DEFINITION,
+                format!("column \"{name}\" is marked NOT NULL in parent table"),
+            ),
+            _ => continue,
+        };
+        return Err(SqlError::new(state, message));
+    }
+    Ok(())
 }
 
 fn attach(draft: &mut Draft, divided: &Divided, what: &PartitionCmd) -> SqlResult<()> {
@@ -68,37 +111,42 @@ fn attach(draft: &mut Draft, divided: &Divided, what: &PartitionCmd) -> SqlResul
         let message = format!("\"{}\" is already a partition", own.name);
         return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
     }
-    if own.partitions.is_some() {
-        return Err(SqlError::unsupported(
-            "a partition that is partitioned itself (ATTACH PARTITION)",
-        ));
+    if own.id == divided.table.id {
+        return Err(SqlError::new(
+            SqlState::DUPLICATE_TABLE,
+            "circular inheritance not allowed",
+        )
+        .detail(format!(
+            "\"{}\" is already a child of \"{}\".",
+            divided.name, own.name
+        )));
     }
     let record = record_of(planner, &own)?;
-    let places = matching_columns(&divided.record, &record)?;
+    let places = matching_columns(divided, &record)?;
     refuse_own(planner, divided, &record, &own, &places)?;
+    if let Some(parent) = planner.catalog().rows_of(divided.id) {
+        trigger::refuse_namesakes(planner.catalog(), &own, &parent)?;
+    }
     let spec = required(what.bound.as_ref())?;
     let bound = bound::read(planner, divided, spec, &own.name)?;
-    let belongs = match &bound {
-        Bound::Default => divided
-            .all
-            .outside(divided.all.parts.iter().map(|part| &part.bound)),
-        bound => divided.all.within(bound),
-    };
-    let belongs = move_columns(&belongs, &|column| places[column].unwrap_or(column));
+    let belongs = in_own_columns(&divided.within(&bound), &divided.table, &places);
+    adopt_divisions(draft, divided, &record, &places)?;
     divided.fence(draft)?;
     draft.work(Work::Fence(spaces_of(&own)));
-    let message = format!(
-        "partition constraint of relation \"{}\" is violated by some row",
-        own.name
-    );
-    draft.work(Work::Refuse {
-        table: TableRef::clone(&own),
-        rows: rows_where(&own, Expr::Not(Box::new(belongs)))?,
-        error: violated(&own.schema, &own.name, message),
-    });
+    for (schema, name, rows) in leaves(&own) {
+        let message =
+            format!("partition constraint of relation \"{name}\" is violated by some row");
+        let astray = Expr::Not(Box::new(belongs.clone()));
+        draft.work(Work::Refuse {
+            table: TableRef::clone(&own),
+            rows: rows_where(&own, and(rows.into_iter().chain([astray]).collect()))?,
+            error: violated(schema, name, message),
+        });
+    }
     divided.clear_default(draft, &bound)?;
     draft.forget_table(&own);
     policy::become_part(draft, own.id, &places)?;
+    trigger::become_part(draft, &own, &places)?;
     for key in record.primary_key.iter().map(|key| &key.name) {
         draft.free_name(key);
     }
@@ -111,13 +159,16 @@ fn attach(draft: &mut Draft, divided: &Divided, what: &PartitionCmd) -> SqlResul
     keys.into_iter().for_each(|key| draft.drop_foreign_key(key));
     divided.add(draft, (own.id, &own.schema, &own.name), &bound)?;
     let to = draft.table_to_be(divided.table.id)?;
-    let value = |(column, place): (&quintet_ir::ColumnDef, &Option<usize>)| match place {
-        Some(place) => Expr::Column(*place, column.ty),
-        None => Expr::null(column.ty),
+    let value = |(number, column): (usize, &quintet_ir::ColumnDef)| match places.get(number) {
+        Some(Some(place)) => Expr::Column(*place, column.ty),
+        _ => match column.generated.as_ref().filter(|_| column.hidden) {
+            Some(made) => in_own_columns(made, &to, &places),
+            None => Expr::null(column.ty),
+        },
     };
     draft.work(Work::Rewrite {
         from: TableRef::clone(&own),
-        columns: to.columns.iter().zip(&places).map(value).collect(),
+        columns: to.columns.iter().enumerate().map(value).collect(),
         to: TableRef::clone(&to),
         rows: None,
         fresh: false,
@@ -137,21 +188,87 @@ fn attach(draft: &mut Draft, divided: &Divided, what: &PartitionCmd) -> SqlResul
     Ok(())
 }
 
-/// Where the columns of the divided table are in the one that is attached.
+/// The leaves of a table, which may be divided itself: schema, name, and what a row fulfils that is in one.
+fn leaves(own: &TableRef) -> Vec<(&str, &str, Option<Expr>)> {
+    let Some(partitions) = &own.partitions else {
+        return vec![(&own.schema, &own.name, None)];
+    };
+    let all = &partitions.all;
+    let leaves = all.all_parts().into_iter();
+    let leaves = leaves.filter(|part| part.inner.is_none());
+    leaves
+        .filter_map(|part| {
+            let condition = all.condition_below(&all.path_to(part.id)?);
+            Some((part.schema.as_str(), part.name.as_str(), Some(condition)))
+        })
+        .collect()
+}
+
+/// What is said of the divided table's columns, of those of the one that is attached.
+fn in_own_columns(expr: &Expr, table: &TableDef, places: &[Option<usize>]) -> Expr {
+    transform(expr, &mut |part| match part {
+        Expr::Column(number, ty) => match places.get(*number) {
+            Some(Some(place)) => Some(Expr::Column(*place, *ty)),
+            _ => {
+                let made = table.columns.get(*number)?.generated.as_ref()?;
+                Some(in_own_columns(made, table, places))
+            }
+        },
+        _ => None,
+    })
+}
+
+/// How the attached table is divided itself is said of the other's columns from now on.
+fn adopt_divisions(
+    draft: &mut Draft,
+    divided: &Divided,
+    own: &TableRecord,
+    places: &[Option<usize>],
+) -> SqlResult<()> {
+    let divisions = draft.planner.catalog().divisions();
+    let parts = divisions.below(own.id);
+    let mut record = divided.record.clone();
+    for id in [own.id].into_iter().chain(parts.iter().map(|part| part.id)) {
+        let Some(division) = divisions.partitioning(id) else {
+            continue;
+        };
+        let mut division = PartitioningRecord::clone(division);
+        for column in &mut division.columns {
+            let there = places.iter().position(|place| *place == Some(*column));
+            *column = match there {
+                Some(there) => there,
+                None => hidden::adopt(draft.planner, &mut record, own, *column)?,
+            };
+        }
+        draft.put_partitioning(&division)?;
+    }
+    if record != divided.record {
+        draft.put_table(&record)?;
+    }
+    Ok(())
+}
+
+/// Where the columns of the divided table are in the one that is attached. A hidden one need not be there.
 ///
 /// # Errors
 /// `42804` in PostgreSQL's words.
-fn matching_columns(divided: &TableRecord, own: &TableRecord) -> SqlResult<Vec<Option<usize>>> {
+fn matching_columns(parent: &Divided, own: &TableRecord) -> SqlResult<Vec<Option<usize>>> {
+    let divided = &parent.record;
     let wrong = |message: String| SqlError::new(SqlState::DATATYPE_MISMATCH, message);
     let there = |record: &TableRecord, name: &str| {
-        let mut columns = record.columns.iter();
-        columns.position(|column| !column.dropped && column.name == name)
+        let mut columns = record.columns.iter().enumerate();
+        columns.position(|(number, column)| {
+            !column.dropped && !record.is_hidden(number) && column.name == name
+        })
     };
-    for column in own.columns.iter().filter(|column| !column.dropped) {
+    let named = |(number, column): &(usize, &crate::records::ColumnRecord)| {
+        !column.dropped && !own.is_hidden(*number)
+    };
+    for (_, column) in own.columns.iter().enumerate().filter(named) {
         if there(divided, &column.name).is_none() {
             let message = format!(
                 "table \"{}\" contains column \"{}\" not found in parent \"{}\"",
-                own.name, column.name, divided.name
+                own.name, column.name, parent.name
             );
             let detail = "The new partition may contain only the columns present in parent.";
             return Err(wrong(message).detail(detail));
@@ -161,6 +278,13 @@ fn matching_columns(divided: &TableRecord, own: &TableRecord) -> SqlResult<Vec<O
     for (number, column) in divided.columns.iter().enumerate() {
         if column.dropped {
             places.push(None);
+            continue;
+        }
+        if divided.is_hidden(number) {
+            let text = divided.generated(number);
+            let same = |other: &usize| own.generated(*other) == text;
+            let mut hidden = own.more.hidden.columns.iter().copied();
+            places.push(hidden.find(|other| !own.columns[*other].dropped && same(other)));
             continue;
         }
         let name = &column.name;
@@ -222,6 +346,7 @@ fn refuse_own(
     };
     let catalog = planner.catalog();
     let parent = &divided.record;
+    // What another column is made for is in no place of the table's own.
     let moved = |columns: &[usize]| -> Vec<Option<usize>> {
         columns.iter().map(|column| places[*column]).collect()
     };
@@ -315,17 +440,20 @@ fn detach(draft: &mut Draft, divided: &Divided, what: &PartitionCmd) -> SqlResul
     let table = row_target(planner, relation)?;
     let id = table.relation();
     let part = catalog.divisions().part(id);
-    let Some(part) = part.filter(|part| part.parent == divided.table.id).cloned() else {
+    let Some(part) = part.filter(|part| part.parent == divided.id).cloned() else {
         let message = format!(
             "relation \"{}\" is not a partition of relation \"{}\"",
-            relation.relname, divided.table.name
+            relation.relname, divided.name
         );
         return Err(SqlError::new(SqlState::UNDEFINED_TABLE, message));
     };
     planner.may_drop(table_object(id))?;
-    if catalog.foreign_keys_to(divided.table.id).next().is_some() {
+    let referring: Vec<ForeignKeyRecord> = (catalog.foreign_keys_to(divided.table.id))
+        .map(|key| ForeignKeyRecord::clone(key))
+        .collect();
+    if referring.iter().any(|key| key.child == divided.table.id) {
         return Err(SqlError::unsupported(
-            "DETACH PARTITION of a table that others refer to",
+            "DETACH PARTITION of a table that refers to itself",
         ));
     }
     divided.fence(draft)?;
@@ -354,7 +482,19 @@ fn detach(draft: &mut Draft, divided: &Divided, what: &PartitionCmd) -> SqlResul
         rows: Some(divided.rows_of(id)?),
         fresh: true,
     });
-    divided.remove_rows(draft, id)
+    divided.remove_rows(draft, id)?;
+    // Nothing may refer to a row that leaves.
+    for key in referring {
+        let child = draft.table_to_be(key.child)?;
+        let all = child.references.iter().flat_map(|all| &all.keys);
+        if let Some(number) = all.into_iter().position(|other| other.id == key.id) {
+            draft.work(Work::VerifyReferences {
+                table: child,
+                key: number,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The record of the table that a partition becomes.

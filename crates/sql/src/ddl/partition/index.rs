@@ -155,6 +155,10 @@ pub(in crate::ddl) fn attach(
     let table = match find_named(planner, relation)? {
         Some(Relation::Index(id, _) | Relation::PrimaryKey(id)) => catalog.table_by_id(id),
         Some(_) => None,
+        // What a partition has is the table's, and only shown (`system::indexes`).
+        None if crate::system::is_index_of_division(catalog, &relation.relname) => {
+            return Ok(Some(planner.nothing("ALTER INDEX")));
+        }
         None => {
             let message = format!("relation \"{}\" does not exist", relation.relname);
             return Err(planner.error(SqlState::UNDEFINED_TABLE, message, relation.location));

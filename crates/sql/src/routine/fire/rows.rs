@@ -47,6 +47,10 @@ impl Embedding<'_, '_> {
         };
         let into = self.row_of_frame(&seen.new, &visible, 0);
         let (_, body) = self.apart(|this| {
+            this.unless_at_home(firing, &seen, |this| {
+                this.insert_row(firing, &insert, &seen, &behind.checks)?;
+                Ok(())
+            })?;
             this.fire_before(firing, Event::Insert, &seen)?;
             match &insert.conflict {
                 Some(OnConflict {
@@ -176,6 +180,13 @@ impl Embedding<'_, '_> {
         let (_, body) = self.apart(|this| {
             this.fire_before(firing, Event::Update, &seen)?;
             let asked = (&rows.returning[..], &behind.checks);
+            if firing.moves {
+                this.unless_at_home(firing, &seen, |this| {
+                    this.update_row(firing, &rows.keys, &seen, asked)?;
+                    Ok(())
+                })?;
+                this.fire_before_moving(firing, &seen)?;
+            }
             let changed = this.update_row(firing, &rows.keys, &seen, asked)?;
             this.next_if_none(changed.count)?;
             this.behind(Event::Update, firing, &seen, behind, &changed.returned)

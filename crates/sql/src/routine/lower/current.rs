@@ -8,7 +8,7 @@ use super::super::embed::Planned;
 use super::super::merge::{all, column, equals};
 use super::Lowering;
 use super::cursor::Keeps;
-use crate::from::target_table;
+use crate::from::row_target;
 use crate::names::inner;
 use crate::parse;
 use crate::planner::Planner;
@@ -104,7 +104,7 @@ impl Lowering<'_, '_, '_> {
             return Ok(None);
         }
         let planner = Planner::inside(self.at.context, text, &self.at.variables);
-        let Ok(table) = target_table(&planner, relation) else {
+        let Ok(table) = row_target(&planner, relation) else {
             return Ok(None);
         };
         let key: Vec<Node> = key_of(&table, called(relation)).map(target).collect();
@@ -134,7 +134,7 @@ impl Lowering<'_, '_, '_> {
             return self.at.statement(text);
         };
         let planner = Planner::inside(self.at.context, text, &self.at.variables);
-        let table = target_table(&planner, relation)?;
+        let table = row_target(&planner, relation)?;
         let slots = self.current_key(&current.cursor_name, &table)?;
         let known = self.at.variables.numbered.len();
         let conditions = key_of(&table, called(relation))
