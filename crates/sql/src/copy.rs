@@ -166,21 +166,6 @@ fn plan_from(
     let copied = Copied(Some(&table), names.collect());
     let never_null = copied.places(about.never_null, "FORCE_NOT_NULL")?;
     let also_null = copied.places(about.also_null, "FORCE_NULL")?;
-    let filter = statement.where_clause.as_deref();
-    let filter = filter.map(|node| filter_of(planner, &table, node, &values));
-    let filter = filter.transpose()?;
-    let names = |place: usize| table.columns[columns[place]].name.as_str();
-    let lists = [
-        (about.never_null, "FORCE_NOT_NULL"),
-        (about.also_null, "FORCE_NULL"),
-    ];
-    let [never_null, also_null] = lists.map(|(list, option)| {
-        if let Some(Listed::Columns(list)) = &list {
-            are_columns(&table, list)?;
-        }
-        places(list, columns.len(), names, option)
-    });
-    let (never_null, also_null) = (never_null?, also_null?);
     let (source, values) = generated::in_insert(&table, one_row(), values);
     let insert = Insert {
         table: table.clone(),
