@@ -29,6 +29,7 @@ use crate::datetime;
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::jsonpath::JsonPath;
 use crate::multirange;
 use crate::network::{Family, Inet};
 use crate::numeric::Numeric;
@@ -45,6 +46,8 @@ const NUMERIC_NEGATIVE_INFINITY: u16 = 0xF000;
 
 /// The byte before the text of a jsonb.
 const JSONB_VERSION: u8 = 1;
+/// The same of a jsonpath.
+const JSONPATH_VERSION: u8 = 1;
 
 /// Decimal digits in one digit of the wire's numeric.
 const WIRE_DIGITS: i32 = 4;
@@ -106,8 +109,19 @@ pub fn write_told(value: &Value, context: &FormatContext, out: &mut Vec<u8>) {
         Value::Array(array) if array.element.is_enum() => {
             write_elements(array, out, &|value, out| write_told(value, context, out));
         }
+        Value::Array(array) if array.element == SqlType::JsonPath => {
+            write_elements(array, out, &|value, out| match value {
+                Value::Text(text) => write_path(text, out),
+                value => write(value, out),
+            });
+        }
         value => write(value, out),
     }
+}
+
+fn write_path(text: &str, out: &mut Vec<u8>) {
+    out.push(JSONPATH_VERSION);
+    out.extend_from_slice(text.as_bytes());
 }
 
 /// The same for a value whose type says more than it does itself ([`SqlType::is_told_by_type`]).
@@ -115,6 +129,7 @@ pub fn write_typed(value: &Value, ty: SqlType, context: &FormatContext, out: &mu
     match value {
         Value::Text(text) if ty == SqlType::InternalChar && text.is_empty() => out.push(0),
         Value::Array(array) if ty.is_vector() => write_vector(array, out),
+        Value::Text(text) if ty == SqlType::JsonPath => write_path(text, out),
         value => write_told(value, context, out),
     }
 }
@@ -306,6 +321,19 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
                 return Err(SqlError::new(
                     SqlState::INTERNAL_ERROR,
                     format!("unsupported jsonb version number {version}"),
+                ));
+            }
+            None => return Err(invalid(ty)),
+        },
+        SqlType::JsonPath => match bytes.split_first() {
+            Some((&JSONPATH_VERSION, text)) => {
+                let path = JsonPath::parse(utf8(text)?)?;
+                Value::Text(Str::from(path.to_string()))
+            }
+            Some((version, _)) => {
+                return Err(SqlError::new(
+                    SqlState::INTERNAL_ERROR,
+                    format!("unsupported jsonpath version number: {version}"),
                 ));
             }
             None => return Err(invalid(ty)),

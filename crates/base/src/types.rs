@@ -122,6 +122,9 @@ pub enum SqlType {
     RefCursorArray,
     /// What only declarations of functions have: it is the type of what a call gives.
     Any(Any),
+    /// A path into JSON documents.
+    JsonPath,
+    JsonPathArray,
 }
 
 /// Which types stand for it, and which must be the same. Ranges are left out.
@@ -350,6 +353,8 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (MultirangeArray(R::Int8), 6157, "int8multirange[]", None),
         (RefCursor, 1790, "refcursor", Some(RefCursorArray)),
         (RefCursorArray, 2201, "refcursor[]", None),
+        (JsonPath, 4072, "jsonpath", Some(JsonPathArray)),
+        (JsonPathArray, 4073, "jsonpath[]", None),
     ]
 };
 
@@ -425,6 +430,7 @@ impl SqlType {
             "bit" => Bit,
             "varbit" | "bit varying" => VarBit,
             "refcursor" => RefCursor,
+            "jsonpath" => JsonPath,
             "void" => Void,
             "unknown" => Unknown,
             "int4range" => Range(RangeKind::Int4),
@@ -517,7 +523,7 @@ impl SqlType {
             Interval => TypeFamily::Timespan,
             Enum(_) => TypeFamily::Enum,
             // What is held as text and has no order.
-            Json | Jsonb | RefCursor => TypeFamily::Json,
+            Json | Jsonb | RefCursor | JsonPath => TypeFamily::Json,
             Record => TypeFamily::Record,
             Uuid => TypeFamily::Uuid,
             Inet | Cidr => TypeFamily::Network,
@@ -565,9 +571,12 @@ impl SqlType {
         matches!(self, SqlType::Int2Vector | SqlType::OidVector)
     }
 
-    /// True where clients see more than a value says: names for numbers, vectors, a `"char"` that is none.
+    /// True where clients see more than a value says: names for numbers, vectors, a `"char"` that is none, the version
+    /// of a path.
     pub fn is_told_by_type(self) -> bool {
-        self.is_named_oid() || self.is_vector() || self == SqlType::InternalChar
+        self.is_named_oid()
+            || self.is_vector()
+            || matches!(self, SqlType::InternalChar | SqlType::JsonPath)
     }
 
     /// True for int2, int4, int8, float4, float8, numeric.

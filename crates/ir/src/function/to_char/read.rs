@@ -14,7 +14,7 @@ use quintet_base::{SqlError, SqlResult, SqlState};
 pub(super) struct Found {
     /// Since 2000-01-01.
     pub days: i64,
-    micros: i64,
+    pub micros: i64,
     /// Seconds east.
     pub offset: Option<i64>,
 }
@@ -202,7 +202,23 @@ fn near_2020(year: i64) -> i64 {
 /// # Errors
 /// `22007` for what does not fit the template, `22008` for a date or time that is not there.
 pub(super) fn read(text: &str, template: &str) -> SqlResult<Found> {
-    let pieces = pieces(template);
+    read_pieces(text, &pieces(template), false)
+}
+
+/// The same as the standard wants it: signs and blanks must be those of the template, and all of the text
+/// must be used up by all of the template.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_strictly(text: &str, pieces: &[Piece]) -> SqlResult<Found> {
+    read_pieces(text, pieces, true)
+}
+
+fn invalid(message: impl Into<String>) -> SqlError {
+    SqlError::new(SqlState::INVALID_DATETIME_FORMAT, message)
+}
+
+fn read_pieces(text: &str, pieces: &[Piece], strict: bool) -> SqlResult<Found> {
     let mut cursor = Cursor { rest: text };
     let mut parts = Parts::default();
     // Characters of the text that were skipped although the template has none for them.
@@ -212,9 +228,19 @@ pub(super) fn read(text: &str, template: &str) -> SqlResult<Found> {
             skipped += cursor.skip_blanks();
         }
         if cursor.rest.is_empty() {
+            if strict {
+                return Err(invalid("input string is too short for datetime format"));
+            }
             break;
         }
         match piece {
+            Piece::Separator(sign) if strict => match cursor.first() == Some(*sign) {
+                true => cursor.advance(),
+                false => {
+                    let message = format!("unmatched format separator \"{sign}\"");
+                    return Err(invalid(message));
+                }
+            },
             Piece::Separator(_) => {
                 skipped -= 1;
                 if cursor.first().is_some_and(is_separator) {
@@ -241,6 +267,14 @@ pub(super) fn read(text: &str, template: &str) -> SqlResult<Found> {
                     cursor.advance();
                 }
             }
+        }
+    }
+    if strict {
+        cursor.skip_blanks();
+        if !cursor.rest.is_empty() {
+            return Err(invalid(
+                "trailing characters remain in input string after datetime format",
+            ));
         }
     }
     parts.finish(text)
@@ -350,7 +384,7 @@ impl Parts {
             }
             Field::ZoneHour => {
                 self.zone_west = cursor.rest.starts_with('-');
-                if cursor.rest.starts_with(['-', '+']) {
+                if cursor.rest.starts_with(['-', '+', ' ']) {
                     cursor.advance();
                 }
                 self.zone_hour = Some(cursor.number(Some(2), name)?.0);
