@@ -122,7 +122,7 @@ impl<'a> Lexer<'a> {
         if first.is_ascii_digit()
             || first == b'.' && self.byte(start + 1).is_some_and(|b| b.is_ascii_digit())
         {
-            return self.number().map(Some);
+            return self.number();
         }
         let rest = &self.text[start..];
         if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
@@ -147,7 +147,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn number(&mut self) -> SqlResult<Word> {
+    /// A number, unless more of the text can be read as a name: `12ab` is one.
+    fn number(&mut self) -> SqlResult<Option<Word>> {
         let start = self.at;
         let digits = |lexer: &Lexer, at| lexer.run(at, |b| b.is_ascii_digit());
         let mut at = start;
@@ -162,28 +163,35 @@ impl<'a> Lexer<'a> {
             at += 1;
             at += digits(self, at);
         }
+        let mut wrong = None;
         if matches!(self.byte(at), Some(b'e' | b'E')) {
             let sign = usize::from(matches!(self.byte(at + 1), Some(b'+' | b'-')));
             let exponent = digits(self, at + 1 + sign);
-            match (exponent, sign) {
-                (0, 1) => return Err(self.error_near("invalid numeric literal", start, at + 2)),
-                (0, _) => {}
-                _ => {
-                    is_integer = false;
-                    at += 1 + sign + exponent;
-                }
+            if exponent > 0 {
+                is_integer = false;
+                at += 1 + sign + exponent;
+            } else if sign > 0 {
+                at += 2;
+                wrong = Some("invalid numeric literal");
             }
         }
-        if self.byte(at).is_some_and(is_other) {
-            return Err(self.error_near("trailing junk after numeric literal", start, at + 1));
+        if wrong.is_none() && self.byte(at).is_some_and(is_other) {
+            at += 1;
+            wrong = Some("trailing junk after numeric literal");
+        }
+        if start + self.run(start, is_other) > at {
+            return self.name();
+        }
+        if let Some(message) = wrong {
+            return Err(self.error_near(message, start, at));
         }
         self.at = at;
         let text = self.text[start..at].to_string();
         self.shown.clone_from(&text);
-        Ok(match is_integer {
+        Ok(Some(match is_integer {
             true => Word::Integer(text),
             false => Word::Number(text),
-        })
+        }))
     }
 
     /// A name; a comment that follows at once swallows it, as it does in PostgreSQL.

@@ -31,8 +31,7 @@ fn priority(item: &Item) -> u8 {
 
 /// An operand of `outer`.
 fn operand(chain: &Chain, outer: &Item, f: &mut Formatter<'_>) -> fmt::Result {
-    let enclosed = chain.len() > 1 || priority(&chain[0]) <= priority(outer);
-    write(chain, enclosed, f)
+    write(chain, priority(&chain[0]) <= priority(outer), f)
 }
 
 /// `enclosed`: operations stand in parentheses.
@@ -42,7 +41,7 @@ fn write(chain: &[Item], enclosed: bool, f: &mut Formatter<'_>) -> fmt::Result {
         Item::Binary(..) | Item::Plus(_) | Item::Minus(_) | Item::Like(..)
     );
     let is_number = matches!(chain[0], Item::Number(_)) && chain.len() > 1;
-    let parentheses = is_operation && enclosed || is_number;
+    let parentheses = is_operation && (enclosed || chain.len() > 1) || is_number;
     if parentheses {
         f.write_str("(")?;
     }

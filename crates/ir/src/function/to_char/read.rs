@@ -76,6 +76,8 @@ fn out_of_range(text: &str) -> SqlError {
 
 struct Cursor<'a> {
     rest: &'a str,
+    /// How many characters a message shows of what should be a number.
+    shown: usize,
 }
 
 impl Cursor<'_> {
@@ -108,7 +110,7 @@ impl Cursor<'_> {
             .count();
         let taken = digits.min(limit.saturating_sub(if width.is_some() { sign } else { 0 }));
         if taken == 0 {
-            let shown: String = self.rest.chars().take(width.unwrap_or(1).max(1)).collect();
+            let shown: String = self.rest.chars().take(self.shown).collect();
             return Err(bad_value(&shown, name, "Value must be an integer."));
         }
         let text = &self.rest[..sign + taken];
@@ -219,7 +221,10 @@ fn invalid(message: impl Into<String>) -> SqlError {
 }
 
 fn read_pieces(text: &str, pieces: &[Piece], strict: bool) -> SqlResult<Found> {
-    let mut cursor = Cursor { rest: text };
+    let mut cursor = Cursor {
+        rest: text,
+        shown: 1,
+    };
     let mut parts = Parts::default();
     // Characters of the text that were skipped although the template has none for them.
     let mut skipped = 0;
@@ -252,6 +257,7 @@ fn read_pieces(text: &str, pieces: &[Piece], strict: bool) -> SqlResult<Found> {
             Piece::Literal(_) => cursor.advance(),
             Piece::Field { field, bare, .. } => {
                 let (width, name) = width_of(*field);
+                cursor.shown = width;
                 let digits_follow = matches!(
                     pieces.get(at + 1),
                     Some(Piece::Field { field, .. }) if is_digits(*field)
