@@ -83,6 +83,12 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Range(v) => range::write_binary(v, out),
         Value::Multirange(v) => multirange::write_binary(v, out),
         Value::Array(v) if v.element == SqlType::Record => {}
+        Value::Array(v) if v.element == SqlType::JsonPath => {
+            write_elements(v, out, &|value, out| match value {
+                Value::Text(text) => write_path(text, out),
+                value => write(value, out),
+            });
+        }
         Value::Array(v) => write_array(v, out),
         Value::Interval(v) => {
             out.extend_from_slice(&v.micros.to_be_bytes());
@@ -108,12 +114,6 @@ pub fn write_told(value: &Value, context: &FormatContext, out: &mut Vec<u8>) {
         Value::Enum(v) => out.extend_from_slice(context.objects.label(*v).as_bytes()),
         Value::Array(array) if array.element.is_enum() => {
             write_elements(array, out, &|value, out| write_told(value, context, out));
-        }
-        Value::Array(array) if array.element == SqlType::JsonPath => {
-            write_elements(array, out, &|value, out| match value {
-                Value::Text(text) => write_path(text, out),
-                value => write(value, out),
-            });
         }
         value => write(value, out),
     }

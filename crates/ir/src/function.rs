@@ -62,7 +62,7 @@ mod math;
 mod network;
 mod ordered;
 mod pattern;
-pub(crate) use pattern::check_patterns;
+pub use pattern::check_patterns;
 mod quantified;
 pub(crate) mod range;
 mod record;

@@ -217,7 +217,7 @@ impl Reader<'_> {
     fn exists(&mut self) -> SqlResult<Part> {
         self.advance()?;
         self.expect("(")?;
-        let inner = self.or()?;
+        let inner = self.sum()?;
         let inner = self.must_be(inner, Sort::Value)?;
         self.expect(")")?;
         let below = inner.depth;

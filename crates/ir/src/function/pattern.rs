@@ -488,7 +488,7 @@ pub(super) fn like_regex(text: &str, like: &Like) -> SqlResult<bool> {
 ///
 /// # Errors
 /// As [`like_regex`].
-pub(crate) fn check_patterns(path: &JsonPath) -> SqlResult<()> {
+pub fn check_patterns(path: &JsonPath) -> SqlResult<()> {
     path.patterns(&mut |like| with_options(&like.pattern, options_of(like), |_| Ok(())))
 }
 
