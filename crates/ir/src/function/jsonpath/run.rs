@@ -251,7 +251,6 @@ impl<'a, 'h> Run<'a, 'h> {
             Item::Bool(truth) => self.next(rest, Found::bool(*truth), found),
             Item::Number(number) => self.next(rest, Found::number(number.clone()), found),
             Item::Text(text) => self.next(rest, Found::Made(Json::Text(text.clone())), found),
-            Item::Variable(_) if !wanted => Ok(Outcome::Found),
             Item::Variable(name) => self.variable(name, rest, found),
             Item::Method(method) => self.method(*method, chain, value, found, unwrap),
             Item::Datetime(template) => {

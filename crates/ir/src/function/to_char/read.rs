@@ -246,6 +246,13 @@ fn read_pieces(text: &str, pieces: &[Piece], strict: bool) -> SqlResult<Found> {
                     return Err(invalid(message));
                 }
             },
+            Piece::Literal(letter) if strict => match cursor.first() == Some(*letter) {
+                true => cursor.advance(),
+                false => {
+                    let message = format!("unmatched format character \"{letter}\"");
+                    return Err(invalid(message));
+                }
+            },
             Piece::Separator(_) => {
                 skipped -= 1;
                 if cursor.first().is_some_and(is_separator) {
