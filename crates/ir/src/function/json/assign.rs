@@ -21,7 +21,10 @@ pub(super) fn assign(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
             "a part of a document is assigned with four arguments",
         ));
     };
-    let steps: Option<Vec<&str>> = texts(steps).into_iter().collect();
+    let steps: Option<Vec<&str>> = match steps {
+        Value::Null => None,
+        steps => texts(steps).into_iter().collect(),
+    };
     let Some(steps) = steps else {
         return fail(
             SqlState::NULL_VALUE_NOT_ALLOWED,
