@@ -30,6 +30,7 @@ use crate::datetime;
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::jsonpath::JsonPath;
 use crate::multirange;
 use crate::network::{Family, Inet};
 use crate::numeric::Numeric;
@@ -48,6 +49,8 @@ const NUMERIC_NEGATIVE_INFINITY: u16 = 0xF000;
 
 /// The byte before the text of a jsonb.
 const JSONB_VERSION: u8 = 1;
+/// The same of a jsonpath.
+const JSONPATH_VERSION: u8 = 1;
 
 /// Decimal digits in one digit of the wire's numeric.
 const WIRE_DIGITS: i32 = 4;
@@ -84,6 +87,12 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Multirange(v) => multirange::write_binary(v, out),
         Value::Record(v) => write_record(v, out, &|value, _, out| write(value, out)),
         Value::Array(v) if holds_fields(v) => {}
+        Value::Array(v) if v.element == SqlType::JsonPath => {
+            write_elements(v, out, &|value, out| match value {
+                Value::Text(text) => write_path(text, out),
+                value => write(value, out),
+            });
+        }
         Value::Array(v) => write_array(v, out),
         Value::Interval(v) => {
             out.extend_from_slice(&v.micros.to_be_bytes());
@@ -118,11 +127,17 @@ pub fn write_told(value: &Value, context: &FormatContext, out: &mut Vec<u8>) {
     }
 }
 
+fn write_path(text: &str, out: &mut Vec<u8>) {
+    out.push(JSONPATH_VERSION);
+    out.extend_from_slice(text.as_bytes());
+}
+
 /// The same for a value whose type says more than it does itself ([`SqlType::is_told_by_type`]).
 pub fn write_typed(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<u8>) {
     match value {
         Value::Text(text) if ty == SqlType::InternalChar && text.is_empty() => out.push(0),
         Value::Array(array) if ty.is_vector() => write_vector(array, out),
+        Value::Text(text) if ty == SqlType::JsonPath => write_path(text, out),
         value => write_told(value, context, out),
     }
 }
@@ -389,6 +404,19 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         SqlType::Record | SqlType::Composite(_) => {
             return Err(SqlError::unsupported(format!("binary input of type {ty}")));
         }
+        SqlType::JsonPath => match bytes.split_first() {
+            Some((&JSONPATH_VERSION, text)) => {
+                let path = JsonPath::parse(utf8(text)?)?;
+                Value::Text(Str::from(path.to_string()))
+            }
+            Some((version, _)) => {
+                return Err(SqlError::new(
+                    SqlState::INTERNAL_ERROR,
+                    format!("unsupported jsonpath version number: {version}"),
+                ));
+            }
+            None => return Err(invalid(ty)),
+        },
         SqlType::Void => return Err(SqlError::unsupported("binary input of type void")),
         // A single zero byte is how the catalogue's "char" says "empty".
         SqlType::InternalChar if bytes == [0] => Value::Text(Str::default()),

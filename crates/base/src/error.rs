@@ -212,6 +212,22 @@ states! {
     INSUFFICIENT_PRIVILEGE = b"42501";
     /// A name that is reserved.
     RESERVED_NAME = b"42939";
+    /// `datetime()` of what is none.
+    INVALID_ARGUMENT_FOR_SQL_JSON_DATETIME_FUNCTION = b"22031";
+    /// A subscript of a path that is no number, or outside of its array.
+    INVALID_SQL_JSON_SUBSCRIPT = b"22033";
+    /// A number was wanted, and only one.
+    NON_NUMERIC_SQL_JSON_ITEM = b"22036";
+    /// One item was wanted.
+    SINGLETON_SQL_JSON_ITEM_REQUIRED = b"22038";
+    /// An array was wanted.
+    SQL_JSON_ARRAY_NOT_FOUND = b"22039";
+    /// A key that an object does not have.
+    SQL_JSON_MEMBER_NOT_FOUND = b"2203A";
+    /// A number was wanted.
+    SQL_JSON_NUMBER_NOT_FOUND = b"2203B";
+    /// An object was wanted.
+    SQL_JSON_OBJECT_NOT_FOUND = b"2203C";
     /// Not enough of something.
     INSUFFICIENT_RESOURCES = b"53000";
     /// The disk is full.

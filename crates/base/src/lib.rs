@@ -33,6 +33,7 @@ pub mod error;
 pub mod ids;
 pub mod interval;
 pub mod json;
+pub mod jsonpath;
 pub mod key;
 pub mod level;
 pub mod limits;

@@ -17,6 +17,7 @@ use crate::datetime::{self, DateOrder, DateStyle, TimeZone};
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::{self, IntervalStyle};
 use crate::json::{self, Json};
+use crate::jsonpath::JsonPath;
 use crate::limits::IDENTIFIER_BYTES_MAX;
 use crate::multirange;
 use crate::network;
@@ -249,6 +250,10 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
             Value::Text(Str::from(text))
         }
         SqlType::Jsonb => Value::json(Json::parse(checked_text(text)?)?),
+        SqlType::JsonPath => {
+            let path = JsonPath::parse(checked_text(text)?)?;
+            Value::Text(Str::from(path.to_string()))
+        }
         SqlType::Record => {
             return Err(SqlError::unsupported("input of anonymous composite types"));
         }

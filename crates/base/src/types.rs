@@ -126,6 +126,9 @@ pub enum SqlType {
     Composite(u32),
     /// An array of values of that type.
     CompositeArray(u32),
+    /// A path into JSON documents.
+    JsonPath,
+    JsonPathArray,
 }
 
 /// Which types stand for it, and which must be the same. Ranges are left out.
@@ -354,6 +357,8 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (MultirangeArray(R::Int8), 6157, "int8multirange[]", None),
         (RefCursor, 1790, "refcursor", Some(RefCursorArray)),
         (RefCursorArray, 2201, "refcursor[]", None),
+        (JsonPath, 4072, "jsonpath", Some(JsonPathArray)),
+        (JsonPathArray, 4073, "jsonpath[]", None),
     ]
 };
 
@@ -446,6 +451,7 @@ impl SqlType {
             "bit" => Bit,
             "varbit" | "bit varying" => VarBit,
             "refcursor" => RefCursor,
+            "jsonpath" => JsonPath,
             "void" => Void,
             "unknown" => Unknown,
             "int4range" => Range(RangeKind::Int4),
@@ -541,7 +547,7 @@ impl SqlType {
             Interval => TypeFamily::Timespan,
             Enum(_) => TypeFamily::Enum,
             // What is held as text and has no order.
-            Json | Jsonb | RefCursor => TypeFamily::Json,
+            Json | Jsonb | RefCursor | JsonPath => TypeFamily::Json,
             Record | Composite(_) => TypeFamily::Record,
             Uuid => TypeFamily::Uuid,
             Inet | Cidr => TypeFamily::Network,
@@ -594,9 +600,12 @@ impl SqlType {
         matches!(self, SqlType::Int2Vector | SqlType::OidVector)
     }
 
-    /// True where clients see more than a value says: names for numbers, vectors, a `"char"` that is none.
+    /// True where clients see more than a value says: names for numbers, vectors, a `"char"` that is none, the version
+    /// of a path.
     pub fn is_told_by_type(self) -> bool {
-        self.is_named_oid() || self.is_vector() || self == SqlType::InternalChar
+        self.is_named_oid()
+            || self.is_vector()
+            || matches!(self, SqlType::InternalChar | SqlType::JsonPath)
     }
 
     /// True for int2, int4, int8, float4, float8, numeric.

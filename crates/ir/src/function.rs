@@ -21,7 +21,7 @@
 //! | `record` | rows, as values and as text |
 //! | `domain` | what a value of a domain must be |
 //! | `calendar`, `timespan` | dates and timestamps; intervals and times of day |
-//! | `json` | json and jsonb |
+//! | `json`, `jsonpath` | json and jsonb; paths into them |
 //! | `network` | inet, cidr, macaddr |
 //! | `bits` | bit, bit varying |
 //! | `range` | ranges and multiranges: polymorphic, by their kind |
@@ -54,6 +54,7 @@ mod hash;
 mod identifier;
 pub(crate) mod json;
 pub mod json_rows;
+pub mod jsonpath;
 mod keywords;
 mod like;
 pub(crate) use like::like;
@@ -61,6 +62,7 @@ mod math;
 mod network;
 mod ordered;
 mod pattern;
+pub use pattern::check_patterns;
 mod quantified;
 pub(crate) mod range;
 pub mod record;
@@ -241,6 +243,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         timespan::FUNCTIONS,
         to_char::FUNCTIONS,
         json::FUNCTIONS,
+        jsonpath::FUNCTIONS,
         math::FUNCTIONS,
         network::FUNCTIONS,
         bits::FUNCTIONS,

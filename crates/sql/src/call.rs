@@ -22,6 +22,7 @@ use quintet_ir::aggregate::{
     AggregateCall, AggregateFunction, is_aggregate_name, resolve_aggregate,
 };
 use quintet_ir::cast::cast_context;
+use quintet_ir::function::jsonpath::{PARAMETERS, default_of, has_parameters};
 use quintet_ir::function::sets::is_set_name;
 use quintet_ir::function::{Called, does_not_exist, is_function_name, other_call};
 use quintet_ir::plan::SortKey;
@@ -107,6 +108,7 @@ impl Binder<'_, '_> {
             return Ok(expr);
         }
         let mut args = match named_arguments(call) {
+            Some(named) if has_parameters(name) => self.with_defaults(name, named)?,
             Some(named) => self.in_their_places(name, named)?,
             None => {
                 let args = call.args.iter().map(|arg| self.bind(arg));
@@ -237,6 +239,57 @@ impl Binder<'_, '_> {
             placed[place] = self.bind(value)?;
         }
         Ok(placed)
+    }
+
+    /// Arguments of `jsonb_path_query` and its kin, some with names; what is left out before others has its default.
+    ///
+    /// # Errors
+    /// `42883` as PostgreSQL says it where no function has such arguments.
+    pub(crate) fn with_defaults(&self, name: &str, args: &[Node]) -> SqlResult<Vec<Expr>> {
+        let mut placed: Vec<Option<Expr>> = vec![None; PARAMETERS.len()];
+        let mut given = Vec::new();
+        let mut fits = true;
+        for (at, node) in args.iter().enumerate() {
+            let (place, value) = match inner(node) {
+                Some(NodeEnum::NamedArgExpr(named)) => {
+                    let place = PARAMETERS.iter().position(|own| *own == named.name);
+                    let value = self.bind(required(named.arg.as_deref())?)?;
+                    given.push((Some(named.name.as_str()), value.ty()));
+                    (place, value)
+                }
+                _ => {
+                    let value = self.bind(node)?;
+                    given.push((None, value.ty()));
+                    (Some(at), value)
+                }
+            };
+            match place.and_then(|place| placed.get_mut(place)) {
+                Some(free) if free.is_none() => *free = Some(value),
+                _ => fits = false,
+            }
+        }
+        if !fits || placed[..2].iter().any(Option::is_none) {
+            let said = given.iter().map(|(name, ty)| match name {
+                Some(name) => format!("{name} => {ty}"),
+                None => ty.to_string(),
+            });
+            let said = said.collect::<Vec<_>>().join(", ");
+            let message = format!("function {name}({said}) does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message).hint(
+                "No function matches the given name and argument types. You might need to add explicit type casts.",
+            ));
+        }
+        let last = placed.iter().rposition(Option::is_some).unwrap_or(0);
+        let placed = placed.into_iter().take(last + 1).enumerate();
+        let with_type = |place| match place {
+            3 => SqlType::Bool,
+            _ => SqlType::Jsonb,
+        };
+        Ok(placed
+            .map(|(place, arg)| {
+                arg.unwrap_or_else(|| Expr::Const(default_of(place), with_type(place)))
+            })
+            .collect())
     }
 
     /// What a function says of a routine by its number, as the catalogue is now; plans do not outlive it.
@@ -568,6 +621,11 @@ pub(crate) fn plain_call(planner: &Planner, call: &FuncCall) -> SqlResult<Option
         plain.args.retain(|node| !is_void(node));
     }
     Ok(plain)
+}
+
+/// Whether an argument of a call has a name.
+pub(crate) fn has_names(call: &FuncCall) -> bool {
+    named_arguments(call).is_some()
 }
 
 /// A call's arguments, if one has a name.

@@ -10,6 +10,7 @@ use crate::planner::Planner;
 use crate::system::Known;
 use quintet_base::datetime;
 use quintet_base::interval;
+use quintet_base::jsonpath::JsonPath;
 use quintet_base::objects::ObjectNames;
 use quintet_base::text_format;
 use quintet_base::types::TypeFamily;
@@ -17,6 +18,7 @@ use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, TypeMod, Val
 use quintet_ir::Expr;
 use quintet_ir::cast::{CastContext, cast_context, takes_length};
 use quintet_ir::fold::fold;
+use quintet_ir::function::check_patterns;
 
 /// `expr` as `ty` without a modifier, if the context allows the conversion.
 ///
@@ -78,6 +80,12 @@ fn literal(planner: &Planner, value: Value, ty: SqlType) -> SqlResult<Expr> {
                 modifier: TypeMod::NONE,
                 explicit: true,
             });
+        }
+        Value::Text(text) if ty == SqlType::JsonPath => {
+            // What reads a path does not compile its patterns.
+            let read = planner.read_value(ty, text)?;
+            check_patterns(&JsonPath::parse(text)?)?;
+            read
         }
         Value::Text(text) if ty != SqlType::Unknown => planner.read_value(ty, text)?,
         _ => value,

@@ -469,28 +469,41 @@ impl<'b, 'a> Binder<'b, 'a> {
     ) -> SqlResult<Expr> {
         let here = self.planner.at(location);
         indices.iter().try_fold(document, |document, indices| {
-            let Some(index) = indices.uidx.as_deref().filter(|_| !indices.is_slice) else {
-                return Err(here(SqlError::new(
-                    SqlState::DATATYPE_MISMATCH,
-                    "jsonb subscript does not support slices",
-                )));
-            };
-            let index = self.bind(index)?;
-            let ty = match index.ty() {
-                SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => SqlType::Int4,
-                ty if ty.family() == TypeFamily::Text || ty == SqlType::Unknown => SqlType::Text,
-                ty => {
-                    let message = format!("subscript type {ty} is not supported");
-                    return Err(here(
-                        SqlError::new(SqlState::DATATYPE_MISMATCH, message)
-                            .hint("jsonb subscript must be coercible to either integer or text."),
-                    ));
-                }
-            };
-            let index =
-                coerce::convert(self.planner, index, ty, CastContext::Assignment).map_err(&here)?;
+            let index = self.json_step(indices, location)?;
             self.apply("->", vec![document, index]).map_err(&here)
         })
+    }
+
+    /// A subscript of a document: an integer or a text.
+    fn json_step(&self, indices: &protobuf::AIndices, location: i32) -> SqlResult<Expr> {
+        let here = self.planner.at(location);
+        let Some(index) = indices.uidx.as_deref().filter(|_| !indices.is_slice) else {
+            return Err(here(SqlError::new(
+                SqlState::DATATYPE_MISMATCH,
+                "jsonb subscript does not support slices",
+            )));
+        };
+        json_index(self.planner, self.bind(index)?).map_err(here)
+    }
+
+    /// A document with another value where subscripts lead.
+    ///
+    /// # Errors
+    /// `42804` for subscripts or values of other types.
+    pub(crate) fn json_assignment(
+        &self,
+        document: Expr,
+        indices: &[&protobuf::AIndices],
+        value: Expr,
+        (column, location): (&str, i32),
+    ) -> SqlResult<Expr> {
+        let steps = indices
+            .iter()
+            .map(|indices| self.json_step(indices, location));
+        let steps = steps.collect::<SqlResult<Vec<Expr>>>()?;
+        json_assigned(self.planner, document, steps, value, column)
+            .and_then(|arguments| self.apply("[jsonb]:=", arguments))
+            .map_err(self.planner.at(location))
     }
 
     /// `array[index]`, `array[low:high]`.
@@ -688,4 +701,56 @@ pub(crate) fn or(mut parts: Vec<Expr>) -> Expr {
         1 => parts.swap_remove(0),
         _ => Expr::Or(parts),
     }
+}
+
+/// A subscript of a document: an integer or a text.
+///
+/// # Errors
+/// `42804` for another type.
+pub(crate) fn json_index(planner: &Planner, index: Expr) -> SqlResult<Expr> {
+    let ty = match index.ty() {
+        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => SqlType::Int4,
+        ty if ty.family() == TypeFamily::Text || ty == SqlType::Unknown => SqlType::Text,
+        ty => {
+            let message = format!("subscript type {ty} is not supported");
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message)
+                .hint("jsonb subscript must be coercible to either integer or text."));
+        }
+    };
+    coerce::convert(planner, index, ty, CastContext::Assignment)
+}
+
+/// What the assignment of a part of a document is called with.
+///
+/// # Errors
+/// `42804` for a value that is no document.
+pub(crate) fn json_assigned(
+    planner: &Planner,
+    document: Expr,
+    steps: Vec<Expr>,
+    value: Expr,
+    name: &str,
+) -> SqlResult<Vec<Expr>> {
+    let from = value.ty();
+    let of_array = steps.first().is_some_and(|step| step.ty() == SqlType::Int4);
+    let texts = steps
+        .into_iter()
+        .map(|step| coerce::convert(planner, step, SqlType::Text, CastContext::Assignment));
+    let steps = Expr::Array {
+        elements: texts.collect::<SqlResult<_>>()?,
+        element: SqlType::Text,
+    };
+    let value = coerce::convert(planner, value, SqlType::Jsonb, CastContext::Assignment);
+    let value = value.map_err(|error| match error.state {
+        SqlState::CANNOT_COERCE => SqlError::new(
+            SqlState::DATATYPE_MISMATCH,
+            format!(
+                "subscripted assignment to \"{name}\" requires type jsonb but expression is of type {from}"
+            ),
+        )
+        .hint("You will need to rewrite or cast the expression."),
+        _ => error,
+    })?;
+    let of_array = Expr::Const(Value::Bool(of_array), SqlType::Bool);
+    Ok(vec![document, steps, value, of_array])
 }

@@ -4,7 +4,7 @@
 //! stands to their left, and so do functions of the catalogue; any other function is one row, inlined; several in ROWS FROM
 //! stand side by side.  Does not: functions of several columns in ROWS FROM, WITH ORDINALITY of functions of the catalogue (0A000).
 
-use crate::call::plain_call;
+use crate::call::{has_names, plain_call};
 use crate::coerce;
 use crate::composite;
 use crate::expr::Binder;
@@ -23,6 +23,7 @@ use pg_query::protobuf::{Alias, FuncCall, Node, RangeFunction};
 use quintet_base::{Shape, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::function::json_rows::{JSON_ROWS, POPULATE, POPULATE_ALL};
+use quintet_ir::function::jsonpath::has_parameters;
 use quintet_ir::function::sets::is_set_name;
 use quintet_ir::function::{RANGES, is_function_name};
 use quintet_ir::plan::Plan;
@@ -90,6 +91,9 @@ pub(crate) fn bind_function(
         Some(NodeEnum::FuncCall(call)) => {
             let name = names::built_in(&call.funcname).unwrap_or_default();
             let args: SqlResult<Vec<Expr>> = match name {
+                name if has_parameters(name) && has_names(call) => {
+                    binder.with_defaults(name, &call.args)
+                }
                 name if is_set_name(name) => call.args.iter().map(|arg| binder.bind(arg)).collect(),
                 _ => Ok(vec![]),
             };

@@ -209,8 +209,12 @@ impl Binder<'_, '_> {
         right: Expr,
     ) -> SqlResult<(Expr, Expr)> {
         // A json, or the name of a cursor, is a text whose equality nobody has defined.
-        let plain =
-            |ty: SqlType| matches!(ty, SqlType::Unknown | SqlType::Json | SqlType::RefCursor);
+        let plain = |ty: SqlType| {
+            matches!(
+                ty,
+                SqlType::Unknown | SqlType::Json | SqlType::RefCursor | SqlType::JsonPath
+            )
+        };
         if left.ty().is_record() && right.ty().is_record() {
             return composite::compared(self.planner, left, right);
         }

@@ -228,6 +228,9 @@ fn assign_part(
     if path.len() == target.indirection.len() {
         return assign_field(binder, of, (number, target), &path, assignments);
     }
+    if column.ty == SqlType::Jsonb && !of.is_view() {
+        return assign_json_part(binder, of, (number, target), assignments);
+    }
     let [node] = target.indirection.as_slice() else {
         return unsupported();
     };
@@ -317,6 +320,44 @@ fn assign_field(
     let value = binder.bind(required(target.val.as_deref())?)?;
     let new = with_field(planner, (&column.name, &whole), path, value);
     let new = new.map_err(planner.at(target.location))?;
+    match before {
+        Some((_, value)) => *value = new,
+        None => assignments.push((number, new)),
+    }
+    Ok(())
+}
+
+/// `column['key'][1] = value`: the whole document with another part.
+fn assign_json_part(
+    binder: &Binder,
+    of: &Target,
+    (number, target): (usize, &ResTarget),
+    assignments: &mut Vec<(usize, Expr)>,
+) -> SqlResult<()> {
+    let planner = binder.planner;
+    let column = &of.table.columns[number];
+    let indices = target.indirection.iter().map(|node| match inner(node) {
+        Some(NodeEnum::AIndices(indices)) => Ok(&**indices),
+        _ => Err(planner.unsupported("a field of a part of a column as a target", target.location)),
+    });
+    let indices = indices.collect::<SqlResult<Vec<_>>>()?;
+    refuse_identity(planner, column, target.location)?;
+    let before = assignments.iter_mut().find(|(other, _)| *other == number);
+    let whole = match &before {
+        Some((_, value)) => value.clone(),
+        None => Expr::Column(number, column.ty),
+    };
+    let value = match inner(required(target.val.as_deref())?) {
+        Some(NodeEnum::MultiAssignRef(reference)) => row_part(binder, reference, target.location)?,
+        Some(NodeEnum::SetToDefault(_)) => {
+            let message = "cannot set an array element to DEFAULT";
+            return Err(planner.error(SqlState::FEATURE_NOT_SUPPORTED, message, target.location));
+        }
+        _ => required(target.val.as_deref())?,
+    };
+    let value = binder.bind(value)?;
+    let place = (column.name.as_str(), target.location);
+    let new = binder.json_assignment(whole, &indices, value, place)?;
     match before {
         Some((_, value)) => *value = new,
         None => assignments.push((number, new)),

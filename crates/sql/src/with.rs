@@ -16,7 +16,8 @@ use pg_query::protobuf::{CteMaterialize, RangeVar, SelectStmt, WithClause};
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{SqlResult, SqlState};
 use quintet_ir::plan::{Plan, Turns};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
 
 /// One WITH query in sight.
 #[derive(Clone)]
@@ -165,13 +166,15 @@ pub(crate) fn enter_with(
     let Some(with) = with else {
         return Ok(before);
     };
-    let statement = statement();
+    // Counted once for all of them: there may be thousands.
+    let mentioned = all_mentions(&statement());
+    let mut names = HashSet::new();
     let mut added: Vec<WithQuery> = Vec::new();
     for node in &with.ctes {
         let Some(NodeEnum::CommonTableExpr(query)) = inner(node) else {
             continue;
         };
-        if added.iter().any(|other| other.name == query.ctename) {
+        if !names.insert(query.ctename.as_str()) {
             let message = format!(
                 "WITH query name \"{}\" specified more than once",
                 query.ctename
@@ -206,7 +209,7 @@ pub(crate) fn enter_with(
             return Err(planner.unsupported("CYCLE", query.location));
         }
         let own = mentions(inside, &query.ctename);
-        let others = mentions(&statement, &query.ctename) - own;
+        let others = mentioned.get(&query.ctename).map_or(0, |all| all - own);
         added.push(WithQuery {
             name: query.ctename.clone(),
             columns,
@@ -227,6 +230,26 @@ pub(crate) fn enter_with(
     }
     planner.with.borrow_mut().extend(added);
     Ok(before)
+}
+
+/// How often each name stands in FROM somewhere in a statement.
+fn all_mentions(statement: &NodeEnum) -> HashMap<String, usize> {
+    let counts = RefCell::new(HashMap::new());
+    any_node(statement, &|node| {
+        if let NodeRef::RangeVar(relation) = node
+            && relation.schemaname.is_empty()
+        {
+            let mut counts = counts.borrow_mut();
+            match counts.get_mut(&relation.relname) {
+                Some(count) => *count += 1,
+                None => {
+                    counts.insert(relation.relname.clone(), 1);
+                }
+            }
+        }
+        false
+    });
+    counts.into_inner()
 }
 
 /// How often a name stands in FROM somewhere in a statement.

@@ -84,6 +84,15 @@ pub(super) fn convert(
         },
         Date | Timestamp | TimestampTz => to_datetime(value, from, to, host),
         Record => Ok(value),
+        JsonPath => match &value {
+            // What reads a path cannot compile its patterns.
+            Value::Text(text) => {
+                let path = quintet_base::jsonpath::JsonPath::parse(text)?;
+                crate::function::check_patterns(&path)?;
+                Ok(Value::text(path.to_string()))
+            }
+            value => through_text(value, from, to, format),
+        },
         _ => through_text(&value, from, to, format),
     }
 }

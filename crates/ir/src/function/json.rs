@@ -1,17 +1,19 @@
 //! `json` and `jsonb`: operators and functions.
 //!
 //! Relies on: `base::json`.  Promises: PostgreSQL's answers; a `json` keeps its text, so that a part of
-//! it is a part of the text.  Does not: know jsonpath (`@?`, `jsonb_path_query`) or `jsonb_set_lax`.
+//! it is a part of the text.  Does not: know jsonpath, which `function::jsonpath` has.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | here | looking into documents |
 //! | `make` | documents out of values |
 //! | `edit` | documents out of documents |
+//! | `assign` | assignment by subscripts |
 //!
 //! A `json` argument of a function that takes values of any type comes marked (see [`make`]), since a
 //! value does not say whether it is text or JSON.
 
+mod assign;
 mod edit;
 pub mod make;
 
@@ -316,6 +318,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
         Jsonb,
         edit::insert,
     ),
+    new(
+        "[jsonb]:=",
+        &[Jsonb, TextArray, Jsonb, Bool],
+        Jsonb,
+        assign::assign,
+    )
+    .lenient(),
     new("jsonb_strip_nulls", &[Jsonb], Jsonb, edit::strip_nulls),
     new("json_strip_nulls", &[Plain], Plain, edit::plain_strip_nulls),
 ];

@@ -12,6 +12,7 @@ use super::sets::row_of;
 use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
 use quintet_base::SqlType::{self, Bool, Bpchar, Int4, Name, Text, TextArray};
+use quintet_base::jsonpath::{JsonPath, Like};
 use quintet_base::value::Array;
 use quintet_base::{SqlResult, SqlState, Value};
 use std::cell::RefCell;
@@ -455,6 +456,40 @@ fn similar(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 fn similar_part(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let pattern = similar(&args[1..], host)?;
     substring(&[args[0], &pattern], host)
+}
+
+fn options_of(like: &Like) -> Options {
+    match like.literal {
+        true => Options {
+            any_case: like.any_case,
+            literal: true,
+            ..Options::default()
+        },
+        false => Options {
+            any_case: like.any_case,
+            dots_stop: !like.dots_all,
+            anchors_in_lines: like.lines,
+            ..Options::default()
+        },
+    }
+}
+
+/// `like_regex` of a path: whether a part of the text matches.
+///
+/// # Errors
+/// `2201B` for a pattern that is none.
+pub(super) fn like_regex(text: &str, like: &Like) -> SqlResult<bool> {
+    with_options(&like.pattern, options_of(like), |pattern| {
+        pattern.is_match(text)
+    })
+}
+
+/// Whether the patterns of a path are patterns.
+///
+/// # Errors
+/// As [`like_regex`].
+pub fn check_patterns(path: &JsonPath) -> SqlResult<()> {
+    path.patterns(&mut |like| with_options(&like.pattern, options_of(like), |_| Ok(())))
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[

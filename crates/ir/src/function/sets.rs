@@ -7,6 +7,7 @@
 
 use super::choose::{Choice, choose};
 use super::json::{json, node_text};
+use super::jsonpath;
 use super::{
     Function, Resolved, Signature, builtin as new, does_not_exist, fail, int, is_not_unique, str,
     wrong_type,
@@ -488,7 +489,66 @@ fn contention_report(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     })
 }
 
+const ONE_DOCUMENT: &[(&str, SqlType)] = &[("", Jsonb)];
+
 static SETS: &[SetFunction] = &[
+    set(
+        new(
+            "jsonb_path_query",
+            jsonpath::TWO,
+            JsonbArray,
+            jsonpath::rows,
+        ),
+        ONE_DOCUMENT,
+    ),
+    set(
+        new(
+            "jsonb_path_query",
+            jsonpath::THREE,
+            JsonbArray,
+            jsonpath::rows,
+        ),
+        ONE_DOCUMENT,
+    ),
+    set(
+        new(
+            "jsonb_path_query",
+            jsonpath::FOUR,
+            JsonbArray,
+            jsonpath::rows,
+        ),
+        ONE_DOCUMENT,
+    ),
+    set(
+        new(
+            "jsonb_path_query_tz",
+            jsonpath::TWO,
+            JsonbArray,
+            jsonpath::rows_tz,
+        )
+        .stable(),
+        ONE_DOCUMENT,
+    ),
+    set(
+        new(
+            "jsonb_path_query_tz",
+            jsonpath::THREE,
+            JsonbArray,
+            jsonpath::rows_tz,
+        )
+        .stable(),
+        ONE_DOCUMENT,
+    ),
+    set(
+        new(
+            "jsonb_path_query_tz",
+            jsonpath::FOUR,
+            JsonbArray,
+            jsonpath::rows_tz,
+        )
+        .stable(),
+        ONE_DOCUMENT,
+    ),
     set(
         new(
             "pg_get_keywords",

@@ -21,7 +21,7 @@ use quintet_base::SqlType::{
     Date, Float4, Float8, Int4, Int8, Interval as Span, Numeric as Decimal, Text, Timestamp,
     TimestampTz,
 };
-use quintet_base::{Numeric, SqlResult, Value, datetime};
+use quintet_base::{Numeric, SqlResult, SqlState, Value, datetime};
 
 fn moment(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let template = str(args[1]);
@@ -74,6 +74,68 @@ fn number(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 
 fn read_number(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(number::read(str(args[0]), str(args[1]))?.map_or(Value::Null, Value::numeric))
+}
+
+/// What a text says by a template, and of what the template speaks.
+pub(super) struct Parsed {
+    /// Since 2000-01-01.
+    pub(super) days: i64,
+    pub(super) micros: i64,
+    /// Seconds east.
+    pub(super) offset: Option<i64>,
+    pub(super) dated: bool,
+    pub(super) timed: bool,
+    pub(super) zoned: bool,
+}
+
+/// Reads a text by a template as the standard wants it: `datetime()` of JSON paths.
+///
+/// # Errors
+/// `22007`, `22008`.
+pub(super) fn read_strictly(text: &str, template: &str) -> SqlResult<Parsed> {
+    use template::{Field, Piece, pieces};
+    if let Some(sign) = template::no_separator(template) {
+        return super::fail(
+            SqlState::INVALID_DATETIME_FORMAT,
+            format!("invalid datetime format separator: \"{sign}\""),
+        );
+    }
+    let pieces = pieces(template);
+    let found = read::read_strictly(text, &pieces)?;
+    let fields = || {
+        pieces.iter().filter_map(|piece| match piece {
+            Piece::Field { field, .. } => Some(*field),
+            _ => None,
+        })
+    };
+    let is_zone = |field| {
+        matches!(
+            field,
+            Field::ZoneName(_) | Field::ZoneHour | Field::ZoneMinute | Field::Offset
+        )
+    };
+    let is_time = |field| {
+        matches!(
+            field,
+            Field::Hour12
+                | Field::Hour24
+                | Field::Minute
+                | Field::Second
+                | Field::Milli
+                | Field::Micro
+                | Field::Fraction(_)
+                | Field::SecondOfDay
+                | Field::Half(..)
+        )
+    };
+    Ok(Parsed {
+        days: found.days,
+        micros: found.micros,
+        offset: found.offset,
+        dated: fields().any(|field| !is_time(field) && !is_zone(field)),
+        timed: fields().any(is_time),
+        zoned: fields().any(is_zone),
+    })
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[

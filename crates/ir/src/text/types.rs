@@ -45,6 +45,7 @@ const WORDS: &[(SqlType, &str)] = &[
     (SqlType::Cidr, "cidr"),
     (SqlType::MacAddr, "macaddr"),
     (SqlType::RefCursor, "refcursor"),
+    (SqlType::JsonPath, "jsonpath"),
     (SqlType::Bit, "bit"),
     (SqlType::VarBit, "varbit"),
 ];

@@ -128,13 +128,17 @@ impl Printer<'_> {
         if let Some(field) = &target.field {
             text = format!("{text}.{field}");
         }
-        match &target.element {
+        let mut text = match &target.element {
             Some(element) => match &target.up_to {
                 Some(last) => format!("{text}[{element}:{last}]"),
                 None => format!("{text}[{element}]"),
             },
             None => text,
+        };
+        for index in &target.deeper {
+            text += &format!("[{index}]");
         }
+        text
     }
 
     fn row_target(&self, target: &RowTarget) -> String {

@@ -386,11 +386,13 @@ impl Walk<'_> {
             target.element = Some(self.text_before(&["]"])?);
         }
         self.take("]")?;
-        if self.is("[") {
-            return Err(Failure::unsupported(
-                "an array of several dimensions",
-                start,
-            ));
+        while self.take_if("[") {
+            let end = self.tokens.find_outside(self.at, &["]"]);
+            if target.up_to.is_some() || self.tokens.find_outside(self.at, &[":"]) < end {
+                return Err(Failure::unsupported("a slice of several dimensions", start));
+            }
+            target.deeper.push(self.text_before(&["]"])?);
+            self.take("]")?;
         }
         if self.is(".") {
             return Err(Failure::unsupported("a field of an element", start));

@@ -311,6 +311,8 @@ pub(crate) struct Target {
     pub element: Option<SqlText>,
     /// To the elements from there up to this one.
     pub up_to: Option<SqlText>,
+    /// To this part of that element, and of what it is in turn: of documents only.
+    pub deeper: Vec<SqlText>,
 }
 
 /// Where a row goes.

@@ -236,6 +236,7 @@ impl<'a> Walk<'a> {
             field: field.map(str::to_string),
             element: None,
             up_to: None,
+            deeper: Vec::new(),
         })
     }
 

@@ -10,7 +10,7 @@ use super::domain::guards;
 use super::link::Linker;
 use crate::coerce;
 use crate::command::Command;
-use crate::expr::Binder;
+use crate::expr::{Binder, json_assigned, json_index};
 use crate::names::{inner, required};
 use crate::output;
 use crate::parse;
@@ -246,6 +246,30 @@ impl Embedding<'_, '_> {
     pub fn typed(&mut self, text: &str, ty: SqlType, modifier: TypeMod) -> SqlResult<Expr> {
         let expr = self.expression(text)?;
         self.converted(expr, ty, modifier)
+    }
+
+    /// A variable's document with another value where steps lead.
+    ///
+    /// # Errors
+    /// `42804` for steps or values of other types.
+    pub fn json_part(
+        &mut self,
+        slot: usize,
+        steps: &[&str],
+        value: &str,
+        name: &str,
+    ) -> SqlResult<Expr> {
+        let mut bound = Vec::with_capacity(steps.len());
+        for step in steps {
+            let step = self.expression(step)?;
+            let planner = Planner::inside(self.context, "", &self.variables);
+            bound.push(json_index(&planner, step)?);
+        }
+        let value = self.expression(value)?;
+        let planner = Planner::inside(self.context, "", &self.variables);
+        let document = Expr::Param(slot, SqlType::Jsonb);
+        let arguments = json_assigned(&planner, document, bound, value, name)?;
+        self.apply("[jsonb]:=", arguments)
     }
 
     /// A condition.

@@ -14,7 +14,7 @@ use quintet_base::{SqlError, SqlResult, SqlState};
 pub(super) struct Found {
     /// Since 2000-01-01.
     pub days: i64,
-    micros: i64,
+    pub micros: i64,
     /// Seconds east.
     pub offset: Option<i64>,
 }
@@ -76,6 +76,8 @@ fn out_of_range(text: &str) -> SqlError {
 
 struct Cursor<'a> {
     rest: &'a str,
+    /// How many characters a message shows of what should be a number.
+    shown: usize,
 }
 
 impl Cursor<'_> {
@@ -108,7 +110,7 @@ impl Cursor<'_> {
             .count();
         let taken = digits.min(limit.saturating_sub(if width.is_some() { sign } else { 0 }));
         if taken == 0 {
-            let shown: String = self.rest.chars().take(width.unwrap_or(1).max(1)).collect();
+            let shown: String = self.rest.chars().take(self.shown).collect();
             return Err(bad_value(&shown, name, "Value must be an integer."));
         }
         let text = &self.rest[..sign + taken];
@@ -202,8 +204,27 @@ fn near_2020(year: i64) -> i64 {
 /// # Errors
 /// `22007` for what does not fit the template, `22008` for a date or time that is not there.
 pub(super) fn read(text: &str, template: &str) -> SqlResult<Found> {
-    let pieces = pieces(template);
-    let mut cursor = Cursor { rest: text };
+    read_pieces(text, &pieces(template), false)
+}
+
+/// The same as the standard wants it: signs and blanks must be those of the template, and all of the text
+/// must be used up by all of the template.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_strictly(text: &str, pieces: &[Piece]) -> SqlResult<Found> {
+    read_pieces(text, pieces, true)
+}
+
+fn invalid(message: impl Into<String>) -> SqlError {
+    SqlError::new(SqlState::INVALID_DATETIME_FORMAT, message)
+}
+
+fn read_pieces(text: &str, pieces: &[Piece], strict: bool) -> SqlResult<Found> {
+    let mut cursor = Cursor {
+        rest: text,
+        shown: 1,
+    };
     let mut parts = Parts::default();
     // Characters of the text that were skipped although the template has none for them.
     let mut skipped = 0;
@@ -212,9 +233,26 @@ pub(super) fn read(text: &str, template: &str) -> SqlResult<Found> {
             skipped += cursor.skip_blanks();
         }
         if cursor.rest.is_empty() {
+            if strict {
+                return Err(invalid("input string is too short for datetime format"));
+            }
             break;
         }
         match piece {
+            Piece::Separator(sign) if strict => match cursor.first() == Some(*sign) {
+                true => cursor.advance(),
+                false => {
+                    let message = format!("unmatched format separator \"{sign}\"");
+                    return Err(invalid(message));
+                }
+            },
+            Piece::Literal(letter) if strict => match cursor.first() == Some(*letter) {
+                true => cursor.advance(),
+                false => {
+                    let message = format!("unmatched format character \"{letter}\"");
+                    return Err(invalid(message));
+                }
+            },
             Piece::Separator(_) => {
                 skipped -= 1;
                 if cursor.first().is_some_and(is_separator) {
@@ -226,6 +264,7 @@ pub(super) fn read(text: &str, template: &str) -> SqlResult<Found> {
             Piece::Literal(_) => cursor.advance(),
             Piece::Field { field, bare, .. } => {
                 let (width, name) = width_of(*field);
+                cursor.shown = width;
                 let digits_follow = matches!(
                     pieces.get(at + 1),
                     Some(Piece::Field { field, .. }) if is_digits(*field)
@@ -241,6 +280,14 @@ pub(super) fn read(text: &str, template: &str) -> SqlResult<Found> {
                     cursor.advance();
                 }
             }
+        }
+    }
+    if strict {
+        cursor.skip_blanks();
+        if !cursor.rest.is_empty() {
+            return Err(invalid(
+                "trailing characters remain in input string after datetime format",
+            ));
         }
     }
     parts.finish(text)
@@ -350,7 +397,7 @@ impl Parts {
             }
             Field::ZoneHour => {
                 self.zone_west = cursor.rest.starts_with('-');
-                if cursor.rest.starts_with(['-', '+']) {
+                if cursor.rest.starts_with(['-', '+', ' ']) {
                     cursor.advance();
                 }
                 self.zone_hour = Some(cursor.number(Some(2), name)?.0);

@@ -223,6 +223,29 @@ pub(super) fn pieces(template: &str) -> Vec<Piece> {
     found
 }
 
+/// The first character that the standard has for no template: it knows its patterns, quoted text and a few
+/// signs.
+pub(super) fn no_separator(template: &str) -> Option<char> {
+    let mut rest = template;
+    while let Some(first) = rest.chars().next() {
+        let prefix = rest.get(..2).map(str::to_ascii_uppercase);
+        if prefix.is_some_and(|prefix| matches!(prefix.as_str(), "FM" | "TM" | "FX" | "TH")) {
+            rest = &rest[2..];
+        } else if let Some((_, length)) = field_at(rest) {
+            rest = &rest[length..];
+        } else if first == '"' {
+            let inner = &rest[1..];
+            let end = inner.find('"').map_or(inner.len(), |end| end + 1);
+            rest = &inner[end..];
+        } else if "-./,':; ".contains(first) {
+            rest = &rest[1..];
+        } else {
+            return Some(first);
+        }
+    }
+    None
+}
+
 /// A blank, or a sign that is neither letter nor digit.
 pub(super) fn is_separator(c: char) -> bool {
     c.is_ascii_whitespace() || (c.is_ascii_graphic() && !c.is_ascii_alphanumeric())

@@ -35,6 +35,23 @@ impl Lowering<'_, '_, '_> {
             self.at.add(Action::Assign { slot, value });
             return Ok(());
         };
+        if ty == SqlType::Jsonb {
+            if target.up_to.is_some() {
+                return Err(SqlError::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    "jsonb subscript does not support slices",
+                ));
+            }
+            let steps = std::iter::once(index).chain(&target.deeper);
+            let steps: Vec<&str> = steps.map(|step| step.text.as_str()).collect();
+            let name = &self.tree.body.variables[target.variable.0].name;
+            let value = self.at.json_part(slot, &steps, &value.text, name)?;
+            self.at.add(Action::Assign { slot, value });
+            return Ok(());
+        }
+        if !target.deeper.is_empty() && ty.element().is_some() {
+            return Err(SqlError::unsupported("an array of several dimensions"));
+        }
         let Some(element) = ty.element() else {
             return Err(SqlError::new(
                 SqlState::DATATYPE_MISMATCH,
