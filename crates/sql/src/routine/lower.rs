@@ -19,6 +19,8 @@ mod raise;
 use super::embed::{Embedding, Planned};
 use super::link::Linker;
 use super::signature::Signature;
+use crate::catalog::Catalog;
+use crate::composite::{self, type_of_rows};
 use crate::planner::{PlanContext, Planner};
 use crate::plpgsql::{self, Block, Statement, StatementKind, VariableNumber};
 use crate::variables::{Shape, Variables};
@@ -179,19 +181,32 @@ pub(crate) fn parameters(signature: &Signature) -> Variables {
 }
 
 /// The row that a routine's parameters are as its result.
-fn row_of_parameters(signature: &Signature) -> Vec<Expr> {
+fn row_of_parameters(signature: &Signature, catalog: &Catalog) -> SqlResult<Vec<Expr>> {
     let mut slot = 0;
     let mut row = Vec::new();
     for parameter in &signature.parameters {
-        if parameter.mode.is_result() {
-            row.push(Expr::Param(slot, parameter.ty));
-        }
-        slot += match &parameter.row {
-            Some(table) => table.visible_columns().count(),
-            None => 1,
+        let types: Vec<SqlType> = match &parameter.row {
+            Some(table) => table.visible_columns().map(|(_, it)| it.ty).collect(),
+            None => vec![parameter.ty],
         };
+        let values = (slot..).zip(&types).map(|(slot, ty)| Expr::Param(slot, *ty));
+        match &parameter.row {
+            _ if !parameter.mode.is_result() => {}
+            Some(table) => {
+                let ty = type_of_rows(catalog, table.id);
+                let shape = match ty {
+                    Some(SqlType::Composite(number)) => catalog.shape(number),
+                    _ => None,
+                };
+                let shape =
+                    shape.ok_or_else(|| SqlError::internal("a parameter's type has gone"))?;
+                row.push(composite::make(&shape, values.collect(), true)?);
+            }
+            None => row.extend(values),
+        }
+        slot += types.len();
     }
-    row
+    Ok(row)
 }
 
 /// A query whose columns are converted to those that were promised.
@@ -488,7 +503,8 @@ impl Lowering<'_, '_, '_> {
         let signature = self.signature;
         match signature.output {
             Output::Row if signature.of_parameters => {
-                self.at.add(Action::Return(row_of_parameters(signature)));
+                let row = row_of_parameters(signature, self.at.context.catalog)?;
+                self.at.add(Action::Return(row));
             }
             Output::Row => {
                 let message = match signature.trigger {

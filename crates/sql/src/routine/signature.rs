@@ -4,6 +4,7 @@
 //! at the body.
 
 use crate::catalog::Relation;
+use crate::composite::type_of_rows;
 use crate::planner::{PlanContext, Planner};
 use crate::plpgsql::{self, DataType, Header, ParameterMode, Returns, Volatility};
 use crate::records::TypeRecord;
@@ -147,6 +148,9 @@ impl Signature {
             true => &[],
             false => header.parameters.as_slice(),
         };
+        // As one of several columns of a function's row; alone it would be the row itself.
+        let results = declared.iter().filter(|it| it.mode.is_result());
+        let gives_rows = !header.procedure && results.count() > 1;
         let mut parameters = Vec::with_capacity(declared.len());
         let mut types = Vec::new();
         for parameter in declared {
@@ -163,8 +167,11 @@ impl Signature {
                 {
                     (ROW, Some(table))
                 }
+                Resolved::Row(table) if gives_rows && parameter.mode == ParameterMode::Out => {
+                    (ROW, Some(table))
+                }
                 Resolved::Row(_) => {
-                    let what = "an OUT parameter that is a row, or a default for one";
+                    let what = "such a parameter that is a row, or a default for one";
                     return Err(SqlError::unsupported(what));
                 }
                 Resolved::Record | Resolved::Domain(_) => {
@@ -371,7 +378,11 @@ fn result(
         .map(|(number, parameter)| {
             let own = parameter.name.clone();
             let name = own.unwrap_or_else(|| format!("column{}", number + 1));
-            column(&name, parameter.ty, parameter.modifier)
+            let ty = match &parameter.row {
+                Some(table) => type_of_rows(planner.catalog(), table.id).unwrap_or(parameter.ty),
+                None => parameter.ty,
+            };
+            column(&name, ty, parameter.modifier)
         })
         .collect();
     Ok(match &header.returns {

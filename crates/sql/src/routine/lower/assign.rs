@@ -382,7 +382,9 @@ impl Lowering<'_, '_, '_> {
                 }
                 Vec::new()
             }
-            (Output::Row, None) if signature.of_parameters => row_of_parameters(signature),
+            (Output::Row, None) if signature.of_parameters => {
+                row_of_parameters(signature, self.at.context.catalog)?
+            }
             (Output::Row, None) => {
                 let message = "missing expression at or near \";\"";
                 return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
@@ -463,7 +465,7 @@ impl Lowering<'_, '_, '_> {
         }
         let Some(text) = value else {
             if signature.of_parameters {
-                return Ok(row_of_parameters(signature));
+                return row_of_parameters(signature, self.at.context.catalog);
             }
             let message = format!("{what} must have a parameter");
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
