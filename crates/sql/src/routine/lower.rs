@@ -189,7 +189,9 @@ fn row_of_parameters(signature: &Signature, catalog: &Catalog) -> SqlResult<Vec<
             Some(table) => table.visible_columns().map(|(_, it)| it.ty).collect(),
             None => vec![parameter.ty],
         };
-        let values = (slot..).zip(&types).map(|(slot, ty)| Expr::Param(slot, *ty));
+        let values = (slot..)
+            .zip(&types)
+            .map(|(slot, ty)| Expr::Param(slot, *ty));
         match &parameter.row {
             _ if !parameter.mode.is_result() => {}
             Some(table) => {
