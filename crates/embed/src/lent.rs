@@ -11,7 +11,7 @@ use crate::settings::Settings;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, TableId};
 use quintet_direct::Direct;
-use quintet_ir::{Need, Object, ObjectKind, Privileges, SequenceState};
+use quintet_ir::{Need, SequenceState};
 use quintet_rt::Clock;
 use quintet_sql::command::Notice;
 use std::cell::{Cell, RefCell};
@@ -203,12 +203,7 @@ impl quintet_ir::Host for LentHost {
     fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
         let catalog = &self.facts.schema.catalog;
         if self.is_restricted() {
-            let role = self.facts.settings.identity.current();
-            let object = Object {
-                kind: ObjectKind::Sequence,
-                number: sequence.0,
-            };
-            catalog.allow_any(role, object, Privileges::USAGE | Privileges::UPDATE)?;
+            catalog.allow_draw(self.facts.settings.identity.current(), sequence)?;
         }
         let known = catalog.sequence_by_id(sequence);
         let missing = || no_sequence(sequence, &self.facts.settings.format);

@@ -529,7 +529,7 @@ impl Catalog {
     }
 
     /// Whether the sequence belongs to an identity column, which makes it.
-    fn is_identity(&self, sequence: &SequenceDef) -> bool {
+    pub(crate) fn is_identity(&self, sequence: &SequenceDef) -> bool {
         let column = sequence.owned_by.and_then(|(table, column)| {
             let record = self.record(table)?;
             record.columns.get(column)

@@ -487,7 +487,7 @@ pub(super) fn like_regex(text: &str, like: &Like) -> SqlResult<bool> {
 /// Whether the patterns of a path are patterns.
 ///
 /// # Errors
-/// As [`like_regex`].
+/// What `like_regex` says of them.
 pub fn check_patterns(path: &JsonPath) -> SqlResult<()> {
     path.patterns(&mut |like| with_options(&like.pattern, options_of(like), |_| Ok(())))
 }

@@ -6,6 +6,7 @@
 use super::acl::{self, Acl, Item, default_acl};
 use super::{DATABASE_OWNER, READ_ALL, Roles, WRITE_ALL, denied, routine_word};
 use crate::catalog::Catalog;
+use crate::ddl::table_object;
 use crate::planner::Planner;
 use crate::records::{AccessRecord, DefaultsRecord, GrantRecord};
 use crate::system;
@@ -262,6 +263,34 @@ impl Catalog {
         match self.roles().privileges(role, object, any).is_empty() {
             true => self.deny(object),
             false => Ok(()),
+        }
+    }
+
+    /// Whether a role may draw from a sequence. Who may give rows to a table may draw for its identity columns.
+    ///
+    /// # Errors
+    /// `42501` if not.
+    pub fn allow_draw(&self, role: RoleId, sequence: SequenceId) -> SqlResult<()> {
+        let object = Object {
+            kind: ObjectKind::Sequence,
+            number: sequence.0,
+        };
+        let drawn = self.allow_any(role, object, Privileges::USAGE | Privileges::UPDATE);
+        let known = self.sequence_by_id(sequence);
+        let Some((table, _)) = known
+            .filter(|known| self.is_identity(known))
+            .and_then(|known| known.owned_by)
+        else {
+            return drawn;
+        };
+        let written = Privileges::INSERT | Privileges::UPDATE;
+        let fills = !self
+            .roles()
+            .privileges(role, table_object(table), written)
+            .is_empty();
+        match fills {
+            true => Ok(()),
+            false => drawn,
         }
     }
 
