@@ -256,8 +256,11 @@ fn what_lasts_does_not_need_what_does_not() {
         .unwrap();
     assert_eq!(rows(&mut a, "select * from over"), ["0"]);
     assert_eq!(rows(&mut a, "select count(*) from p"), ["2"]);
-    // Routines are made for everybody.
+    // A routine means what its caller's path says.
     a.query("create function f() returns bigint language sql as 'select count(*) from p'")
         .unwrap();
+    assert_eq!(rows(&mut a, "select f()"), ["2"]);
+    assert_eq!(rows(&mut b, "select f()"), ["0"]);
+    a.query("drop table pg_temp.p").unwrap();
     assert_eq!(rows(&mut a, "select f()"), ["0"]);
 }
