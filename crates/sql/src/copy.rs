@@ -104,6 +104,10 @@ fn changed_rows(
         Some(NodeEnum::InsertStmt(insert)) => &insert.returning_clause,
         Some(NodeEnum::UpdateStmt(update)) => &update.returning_clause,
         Some(NodeEnum::DeleteStmt(delete)) => &delete.returning_clause,
+        Some(NodeEnum::MergeStmt(_)) => {
+            let message = "MERGE not supported in COPY";
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
         _ => return Ok((None, Vec::new())),
     };
     if returning.is_none() {

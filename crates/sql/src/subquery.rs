@@ -285,6 +285,16 @@ impl Binder<'_, '_> {
             let what = format!("a row {symbol} {word} (SELECT …)");
             return Err(self.planner.unsupported(what, link.location));
         }
+        // Whether such rows may be compared is looked at row by row, for which both would have to be in one frame.
+        let is_open = |left: &Expr, ty: SqlType| {
+            left.ty().is_record() && ty == SqlType::Record
+                || left.ty() == SqlType::Record && ty.is_record()
+        };
+        let mut beside = left.iter().zip(&query.outputs);
+        if beside.any(|(left, output)| is_open(left, output.ty)) {
+            let what = "comparing a record with those of a subquery, outside of a condition";
+            return Err(self.planner.unsupported(what, link.location));
+        }
         let outputs = query.outputs.iter().enumerate();
         let pairs: SqlResult<Vec<(Expr, Expr)>> = left
             .into_iter()

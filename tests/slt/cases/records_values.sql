@@ -179,3 +179,6 @@ drop table t
 drop table r
 drop type c3
 drop type c2
+select 1 as x where row(row(1)) in (select row(1));
+select 1 as x where row(row(2)) in (select row(1));
+copy (merge into pg_temp.nothing using pg_temp.nothing2 on true when matched then delete) to stdout;
