@@ -21,7 +21,7 @@ use ends::End;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 pub(crate) use stored::{decode_key, encode_key, read_binary, write_binary};
-pub(crate) use text::{is_blank, read, without_empty, write};
+pub(crate) use text::{read, without_empty, write};
 
 /// Of which values a range is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]

@@ -10,7 +10,7 @@
 
 mod array;
 mod float;
-mod record;
+pub(crate) mod record;
 
 use crate::bits::Bits;
 use crate::datetime::{self, DateOrder, DateStyle, TimeZone};
@@ -59,6 +59,11 @@ impl Default for FormatContext {
             objects: ObjectNames::default(),
         }
     }
+}
+
+/// What `isspace` of C takes for a blank.
+pub(crate) fn is_blank(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte == 0x0b
 }
 
 /// How values of `bytea` print.

@@ -50,12 +50,10 @@ pub(crate) fn plan_copy(planner: &Planner, statement: &CopyStmt) -> SqlResult<Pl
         let copy = plan_from(planner, statement, format, about)?;
         return Ok(planner.command(Command::CopyFrom(copy), TAG));
     }
-    let (query, columns) = match (&statement.relation, &statement.query) {
-        (None, Some(query)) => changed_rows(planner, query)?,
-        _ => (None, Vec::new()),
-    };
-    let (query, columns) = match query {
-        Some(query) => (query, columns),
+    let changed = statement.query.as_deref().and_then(inner);
+    let changed = changed.map(|query| changed_rows(planner, query));
+    let (query, columns) = match changed.transpose()?.flatten() {
+        Some(changed) => changed,
         None => {
             let (plan, outputs) = rows(planner, statement)?;
             let columns = output::publish(outputs);
@@ -98,17 +96,17 @@ fn rows(planner: &Planner, statement: &CopyStmt) -> SqlResult<(Plan, Vec<Output>
 /// `0A000` without RETURNING, and for what fires triggers: that is a routine, which gives no rows.
 fn changed_rows(
     planner: &Planner,
-    query: &Node,
-) -> SqlResult<(Option<Arc<Procedure>>, Vec<OutputColumn>)> {
-    let returning = match inner(query) {
-        Some(NodeEnum::InsertStmt(insert)) => &insert.returning_clause,
-        Some(NodeEnum::UpdateStmt(update)) => &update.returning_clause,
-        Some(NodeEnum::DeleteStmt(delete)) => &delete.returning_clause,
-        Some(NodeEnum::MergeStmt(_)) => {
+    query: &NodeEnum,
+) -> SqlResult<Option<(Arc<Procedure>, Vec<OutputColumn>)>> {
+    let returning = match query {
+        NodeEnum::InsertStmt(insert) => &insert.returning_clause,
+        NodeEnum::UpdateStmt(update) => &update.returning_clause,
+        NodeEnum::DeleteStmt(delete) => &delete.returning_clause,
+        NodeEnum::MergeStmt(_) => {
             let message = "MERGE not supported in COPY";
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        _ => return Ok((None, Vec::new())),
+        _ => return Ok(None),
     };
     if returning.is_none() {
         return Err(SqlError::new(
@@ -116,12 +114,9 @@ fn changed_rows(
             "COPY query must have a RETURNING clause",
         ));
     }
-    let planned = match inner(query) {
-        Some(statement) => crate::statement::plan_statement(planner, statement)?,
-        None => return Ok((None, Vec::new())),
-    };
+    let planned = crate::statement::plan_statement(planner, query)?;
     match planned.command {
-        Command::Run(procedure) if !procedure.is_call() => Ok((Some(procedure), planned.columns)),
+        Command::Run(procedure) if !procedure.is_call() => Ok(Some((procedure, planned.columns))),
         _ => Err(SqlError::unsupported(
             "COPY of a statement that fires triggers",
         )),

@@ -250,11 +250,7 @@ fn assign_part(
         return unsupported();
     }
     refuse_identity(planner, column, target.location)?;
-    let before = assignments.iter_mut().find(|(other, _)| *other == number);
-    let whole = match &before {
-        Some((_, value)) => value.clone(),
-        None => Expr::Column(number, column.ty),
-    };
+    let whole = so_far(assignments, number, column.ty);
     let here = planner.at(target.location);
     let bound = |node: Option<&Node>| -> SqlResult<Expr> {
         let Some(node) = node else {
@@ -290,11 +286,22 @@ fn assign_part(
         }
     };
     let new = new.map_err(&here)?;
-    match before {
+    assign_anew(assignments, number, new);
+    Ok(())
+}
+
+/// What the assignments before have made of a column.
+fn so_far(assignments: &[(usize, Expr)], number: usize, ty: SqlType) -> Expr {
+    let before = assignments.iter().find(|(other, _)| *other == number);
+    before.map_or(Expr::Column(number, ty), |(_, value)| value.clone())
+}
+
+/// Gives a column a value that has in it what was assigned before.
+fn assign_anew(assignments: &mut Vec<(usize, Expr)>, number: usize, new: Expr) {
+    match assignments.iter_mut().find(|(other, _)| *other == number) {
         Some((_, value)) => *value = new,
         None => assignments.push((number, new)),
     }
-    Ok(())
 }
 
 /// `column.field = value`: the whole row with another field.
@@ -312,18 +319,11 @@ fn assign_field(
         return Err(planner.unsupported(what, target.location));
     }
     refuse_identity(planner, column, target.location)?;
-    let before = assignments.iter_mut().find(|(other, _)| *other == number);
-    let whole = match &before {
-        Some((_, value)) => value.clone(),
-        None => Expr::Column(number, column.ty),
-    };
+    let whole = so_far(assignments, number, column.ty);
     let value = binder.bind(required(target.val.as_deref())?)?;
     let new = with_field(planner, (&column.name, &whole), path, value);
     let new = new.map_err(planner.at(target.location))?;
-    match before {
-        Some((_, value)) => *value = new,
-        None => assignments.push((number, new)),
-    }
+    assign_anew(assignments, number, new);
     Ok(())
 }
 
@@ -342,11 +342,7 @@ fn assign_json_part(
     });
     let indices = indices.collect::<SqlResult<Vec<_>>>()?;
     refuse_identity(planner, column, target.location)?;
-    let before = assignments.iter_mut().find(|(other, _)| *other == number);
-    let whole = match &before {
-        Some((_, value)) => value.clone(),
-        None => Expr::Column(number, column.ty),
-    };
+    let whole = so_far(assignments, number, column.ty);
     let value = match inner(required(target.val.as_deref())?) {
         Some(NodeEnum::MultiAssignRef(reference)) => row_part(binder, reference, target.location)?,
         Some(NodeEnum::SetToDefault(_)) => {
@@ -358,10 +354,7 @@ fn assign_json_part(
     let value = binder.bind(value)?;
     let place = (column.name.as_str(), target.location);
     let new = binder.json_assignment(whole, &indices, value, place)?;
-    match before {
-        Some((_, value)) => *value = new,
-        None => assignments.push((number, new)),
-    }
+    assign_anew(assignments, number, new);
     Ok(())
 }
 

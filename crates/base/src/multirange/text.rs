@@ -5,8 +5,8 @@
 
 use super::Multirange;
 use crate::error::{SqlError, SqlResult, SqlState};
-use crate::range::{self, Range, RangeKind, is_blank, without_empty};
-use crate::text_format::FormatContext;
+use crate::range::{self, Range, RangeKind, without_empty};
+use crate::text_format::{FormatContext, is_blank};
 
 /// Appends a multirange.
 pub(crate) fn write(set: &Multirange, context: &FormatContext, out: &mut Vec<u8>) {

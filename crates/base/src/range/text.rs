@@ -5,13 +5,10 @@
 
 use super::{Bound, Range, RangeKind};
 use crate::error::{SqlError, SqlResult, SqlState};
-use crate::text_format::{self, FormatContext};
+use crate::text_format::record::push_quoted;
+use crate::text_format::{self, FormatContext, is_blank};
 
 const EMPTY: &str = "empty";
-
-pub(crate) fn is_blank(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte == 0x0b
-}
 
 /// Appends a range.
 pub(crate) fn write(range: &Range, context: &FormatContext, out: &mut Vec<u8>) {
@@ -25,7 +22,7 @@ pub(crate) fn write(range: &Range, context: &FormatContext, out: &mut Vec<u8>) {
         if let Some(value) = bound.value() {
             text.clear();
             text_format::write(value, ty, context, &mut text);
-            quote(&text, out);
+            push_quoted(&text, b"[]", out);
         }
     };
     let included = |bound: &Bound| matches!(bound, Bound::Included(_));
@@ -34,24 +31,6 @@ pub(crate) fn write(range: &Range, context: &FormatContext, out: &mut Vec<u8>) {
     out.push(b',');
     bound(upper, out);
     out.push(if included(upper) { b']' } else { b')' });
-}
-
-fn quote(bound: &[u8], out: &mut Vec<u8>) {
-    let stands_for_itself = |byte: &u8| {
-        !matches!(byte, b'"' | b'\\' | b'(' | b')' | b'[' | b']' | b',') && !is_blank(*byte)
-    };
-    if !bound.is_empty() && bound.iter().all(stands_for_itself) {
-        out.extend_from_slice(bound);
-        return;
-    }
-    out.push(b'"');
-    for &byte in bound {
-        if matches!(byte, b'"' | b'\\') {
-            out.push(byte);
-        }
-        out.push(byte);
-    }
-    out.push(b'"');
 }
 
 /// Reads a range.

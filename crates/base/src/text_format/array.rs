@@ -4,7 +4,7 @@
 //! quoting and its messages.  Does not: read several dimensions or explicit bounds, which are
 //! refused by name.
 
-use super::FormatContext;
+use super::{FormatContext, is_blank};
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::types::SqlType;
 use crate::value::{Array, Value};
@@ -65,10 +65,6 @@ fn needs_quotes(element: &[u8]) -> bool {
         || element
             .iter()
             .any(|b| matches!(b, b'{' | b'}' | b',' | b'"' | b'\\') || is_blank(*b))
-}
-
-fn is_blank(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte == 0x0b
 }
 
 pub(super) fn read(element: SqlType, text: &str, context: &FormatContext) -> SqlResult<Array> {

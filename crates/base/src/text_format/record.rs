@@ -3,7 +3,7 @@
 //! Relies on: the text form of the fields; the catalogue's names of fields for reading.  Promises: what is written reads back;
 //! PostgreSQL's quoting and its messages.  Does not: read a record that has no type.
 
-use super::FormatContext;
+use super::{FormatContext, is_blank};
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::record::Record;
 use crate::types::SqlType;
@@ -22,17 +22,16 @@ pub(super) fn write(record: &Record, context: &FormatContext, out: &mut Vec<u8>)
         }
         shown.clear();
         super::write(value, field.ty, context, &mut shown);
-        push_quoted(&shown, out);
+        push_quoted(&shown, b"", out);
     }
     out.push(b')');
 }
 
-fn is_blank(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte == 0x0b
-}
-
-fn push_quoted(field: &[u8], out: &mut Vec<u8>) {
-    let special = |b: &u8| matches!(b, b'"' | b'\\' | b'(' | b')' | b',') || is_blank(*b);
+/// Appends a field of a record or a bound of a range, in quotes if it is empty or has something in it that would mean something
+/// there; `more`: besides what does in both.
+pub(crate) fn push_quoted(field: &[u8], more: &[u8], out: &mut Vec<u8>) {
+    let special =
+        |b: &u8| matches!(b, b'"' | b'\\' | b'(' | b')' | b',') || is_blank(*b) || more.contains(b);
     if !field.is_empty() && !field.iter().any(special) {
         out.extend_from_slice(field);
         return;

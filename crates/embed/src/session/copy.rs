@@ -372,7 +372,8 @@ fn read_fields(
         let null = plan.format.null.as_bytes();
         let field = match field {
             None if plan.never_null.contains(&i) => Some(null),
-            Some(bytes) if bytes == null && plan.also_null.contains(&i) => None,
+            // Most have no such columns.
+            Some(bytes) if plan.also_null.contains(&i) && bytes == null => None,
             field => field,
         };
         row.push(match field {
