@@ -689,7 +689,9 @@ fn read_variable(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
             .map(Value::json)
             .ok_or_else(|| corrupt("jsonb")),
         TypeFamily::Record => record::read(SqlType::Record, bytes),
-        _ if let Some(element) = ty.element().filter(|element| element.is_record()) => {
+        TypeFamily::Array
+            if let Some(element) = ty.element().filter(|element| element.is_record()) =>
+        {
             record::read(element, bytes)
         }
         TypeFamily::Text | TypeFamily::Unknown | TypeFamily::Json | TypeFamily::Void => {

@@ -506,6 +506,10 @@ impl SqlType {
             SqlType::Any(_) => return None,
             _ => {}
         }
+        // Asked for values of rows: no search for what is no array.
+        if self.family() != TypeFamily::Array {
+            return None;
+        }
         TABLE.iter().find(|e| e.3 == Some(self)).map(|e| e.0)
     }
 

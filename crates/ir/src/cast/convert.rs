@@ -35,7 +35,9 @@ pub(super) fn convert(
     if let (Value::Jsonb(json), false) = (&value, is_text(to)) {
         return from_json(json, to, host);
     }
-    if let (Value::Array(array), Some(element)) = (&value, to.element()) {
+    if let Value::Array(array) = &value
+        && let Some(element) = to.element()
+    {
         return convert_array(array, element, host);
     }
     match to {
