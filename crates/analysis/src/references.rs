@@ -106,7 +106,12 @@ impl Walk<'_> {
             _ => key.on_update,
         };
         match (action, fate) {
-            (ReferentialAction::NoAction | ReferentialAction::Restrict, _) => {}
+            (
+                ReferentialAction::NoAction
+                | ReferentialAction::Restrict
+                | ReferentialAction::InSteps,
+                _,
+            ) => {}
             (ReferentialAction::Cascade, Fate::Removed) => {
                 self.deed(child, Effect::Delete, found);
                 for index in unique_indexes(child) {
@@ -163,7 +168,9 @@ pub(crate) fn reached(table: &TableDef, only_adds: bool, see: &mut dyn FnMut(&Ta
         let stays = |action| {
             matches!(
                 action,
-                ReferentialAction::NoAction | ReferentialAction::Restrict
+                ReferentialAction::NoAction
+                    | ReferentialAction::Restrict
+                    | ReferentialAction::InSteps
             )
         };
         let writes = !stays(key.on_delete) || !stays(key.on_update);

@@ -75,6 +75,8 @@ enum Check {
         references: Arc<References>,
         key: usize,
         row: Vec<Value>,
+        /// Steps of the statement see to those who refer: they come behind it.
+        in_steps: bool,
     },
     /// A key is one row's alone.
     Alone(LateKey),
@@ -277,6 +279,7 @@ pub fn set_constraints(txn: &mut Txn, keys: Option<Vec<ConstraintId>>, deferred:
 impl Check {
     fn is_deferred(&self, txn: &Txn) -> bool {
         match self {
+            Check::NoChild { in_steps: true, .. } => true,
             Check::Parent {
                 references, key, ..
             }
@@ -303,6 +306,7 @@ impl Check {
                 references,
                 key,
                 row,
+                ..
             } => {
                 let key = &references.keys[*key];
                 let parent = &references.tables[key.parent];
@@ -339,13 +343,15 @@ fn bring_about(
         Some(_) => key.on_update,
         None => key.on_delete,
     };
+    let no_child = |in_steps| Check::NoChild {
+        references: Arc::clone(references),
+        key: number,
+        row: old.to_vec(),
+        in_steps,
+    };
     match action {
-        ReferentialAction::NoAction => {
-            checks.push(Check::NoChild {
-                references: Arc::clone(references),
-                key: number,
-                row: old.to_vec(),
-            });
+        ReferentialAction::NoAction | ReferentialAction::InSteps => {
+            checks.push(no_child(action == ReferentialAction::InSteps));
             return Ok(());
         }
         ReferentialAction::Restrict => return nobody_refers(references, key, old, env),
@@ -354,11 +360,7 @@ fn bring_about(
     }
     if action == ReferentialAction::SetDefault {
         // A row whose columns have their defaults already does not change, and still refers to what is gone.
-        checks.push(Check::NoChild {
-            references: Arc::clone(references),
-            key: number,
-            row: old.to_vec(),
-        });
+        checks.push(no_child(false));
     }
     let child = &references.tables[key.child];
     for (row_key, row) in children(references, key, old, usize::MAX, env)? {

@@ -74,6 +74,9 @@ pub enum ReferentialAction {
     SetNull,
     /// Its columns get their defaults.
     SetDefault,
+    /// It goes or changes, and triggers wait for that: the statement has steps for it, and when the transaction commits no row may refer
+    /// to nothing.
+    InSteps,
 }
 
 impl References {

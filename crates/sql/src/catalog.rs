@@ -364,8 +364,14 @@ impl Catalog {
             .iter()
             .map(|(id, entry)| (*id, TableRef::clone(&entry.alone)))
             .collect();
+        let fired = alone.iter().filter(|_| !self.triggers.is_empty());
+        let fired = fired.map(|(id, table)| (*id, self.triggers_around(table)));
+        let waits = references::Waits {
+            keys: &keys,
+            triggers: fired.collect(),
+        };
         for (id, entry) in &mut self.tables {
-            entry.table = match references::of_table(*id, &keys, &alone) {
+            entry.table = match references::of_table(*id, &keys, &alone, &waits) {
                 Some(references) => Arc::new(quintet_ir::TableDef {
                     references: Some(Arc::new(references)),
                     ..(*entry.alone).clone()

@@ -78,7 +78,7 @@ use quintet_ir::schema::TableRef;
 use quintet_ir::{Expr, Object, ObjectKind, Privileges};
 pub(crate) use table_as::select_into;
 pub use temporary::{plan_commit, plan_discard};
-pub(crate) use trigger::{refuse_unfired, release_function, scope_of_condition};
+pub(crate) use trigger::{release_function, scope_of_condition};
 
 /// Plans a schema change; `None` if the statement is none.
 pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<Planned>> {

@@ -5,8 +5,9 @@
 
 use crate::coerce;
 use crate::expr::Binder;
+use crate::expr::and;
 use crate::names::{self, inner};
-use crate::row_value::{Row, unless};
+use crate::row_value::{Row, is_null, unless};
 use pg_query::NodeEnum;
 use pg_query::protobuf::Node;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
@@ -141,7 +142,10 @@ impl Binder<'_, '_> {
 
     /// An object with the fields of a row, as `json`.
     fn object(&self, row: Row) -> SqlResult<Expr> {
-        let missing = row.missing;
+        let missing = row.missing.or_else(|| {
+            let fields = row.fields.iter().map(|field| is_null(&field.expr));
+            row.if_any.then(|| and(fields.collect()))
+        });
         let mut args = Vec::with_capacity(2 * row.fields.len());
         for field in row.fields {
             args.push(Expr::Const(Value::text(&field.name), SqlType::Text));

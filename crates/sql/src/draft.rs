@@ -7,7 +7,7 @@
 use crate::catalog::{Catalog, CatalogChange, Relation};
 use crate::command::{Command, DdlPlan, Planned};
 use crate::composite::check_kept;
-use crate::ddl::{check_keys, refuse_actions, refuse_unfired};
+use crate::ddl::{check_keys, refuse_actions};
 use crate::partition::{PartitionRecord, PartitioningRecord};
 use crate::planner::Planner;
 use crate::records::{
@@ -706,7 +706,6 @@ impl<'p, 'a> Draft<'p, 'a> {
         self.forget_comments(&next)?;
         for key in next.foreign_keys() {
             refuse_actions(&next, key)?;
-            refuse_unfired(&next, key)?;
             if next.matview(key.parent).is_some() {
                 let message = "referenced relation is not a table";
                 return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));

@@ -1,10 +1,11 @@
 //! Foreign keys of the catalogue, as plans see them.
 //!
 //! Relies on: records that name tables and columns by their numbers.  Promises: a table's references hold all that a
-//! change of it may have to look at or to change in turn, and nothing that it cannot reach.
+//! change of it may have to look at or to change in turn, and nothing that it cannot reach; what triggers wait for, however far behind, is
+//! left to steps (`routine::fire`).
 //! Does not: check what a key may be between (`ddl::foreign_key`).
 
-use crate::records::ForeignKeyRecord;
+use crate::records::{ForeignKeyRecord, TriggerRecord};
 use quintet_base::TableId;
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::Arbiter;
@@ -17,6 +18,7 @@ pub(crate) fn of_table(
     id: TableId,
     keys: &[Arc<ForeignKeyRecord>],
     tables: &BTreeMap<TableId, TableRef>,
+    waits: &Waits<'_>,
 ) -> Option<References> {
     // Tables whose rows may change: the table itself, and those that follow from its changes.
     let mut changing = vec![id];
@@ -60,8 +62,8 @@ pub(crate) fn of_table(
             parent_columns: key.parent_columns.clone(),
             target,
             full: key.full,
-            on_delete: action(key.on_delete),
-            on_update: action(key.on_update),
+            on_delete: action(key.on_delete, waits.for_action(key, Event::Delete)),
+            on_update: action(key.on_update, waits.for_action(key, Event::Update)),
             set: key.set.clone(),
             deferrable: key.deferrable,
             deferred: key.deferred,
@@ -77,12 +79,87 @@ pub(crate) fn of_table(
     })
 }
 
-fn action(letter: char) -> ReferentialAction {
+fn action(letter: char, in_steps: bool) -> ReferentialAction {
     match letter {
         'r' => ReferentialAction::Restrict,
+        'c' | 'n' | 'd' if in_steps => ReferentialAction::InSteps,
         'c' => ReferentialAction::Cascade,
         'n' => ReferentialAction::SetNull,
         'd' => ReferentialAction::SetDefault,
         _ => ReferentialAction::NoAction,
     }
+}
+
+/// What becomes of a row of the parent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Event {
+    Delete,
+    Update,
+}
+
+/// Who waits for what foreign keys bring about.
+pub(crate) struct Waits<'a> {
+    pub keys: &'a [Arc<ForeignKeyRecord>],
+    /// The triggers that rows of a table may fire.
+    pub triggers: BTreeMap<TableId, Vec<Arc<TriggerRecord>>>,
+}
+
+/// A change of a table's rows: of these columns, or their removal.
+#[derive(Clone, PartialEq, Eq)]
+enum Change {
+    Removal,
+    Of(Vec<usize>),
+}
+
+impl Waits<'_> {
+    /// Whether a trigger waits for what a key brings about, or for what follows from that.
+    pub fn for_action(&self, key: &ForeignKeyRecord, event: Event) -> bool {
+        let Some(change) = brought_about(key, event) else {
+            return false;
+        };
+        let mut changes = vec![(key.child, change)];
+        let mut at = 0;
+        while let Some((table, change)) = changes.get(at).cloned() {
+            at += 1;
+            if self.of_change(table, &change) {
+                return true;
+            }
+            for key in self.keys.iter().filter(|key| key.parent == table) {
+                let event = match &change {
+                    Change::Removal => Event::Delete,
+                    Change::Of(columns) if meet(columns, &key.parent_columns) => Event::Update,
+                    Change::Of(_) => continue,
+                };
+                let next = brought_about(key, event).map(|change| (key.child, change));
+                changes.extend(next.filter(|next| !changes.contains(next)));
+            }
+        }
+        false
+    }
+
+    fn of_change(&self, table: TableId, change: &Change) -> bool {
+        let mut triggers = self.triggers.get(&table).into_iter().flatten();
+        triggers.any(|trigger| match change {
+            _ if !trigger.is_enabled() => false,
+            Change::Removal => trigger.delete,
+            Change::Of(columns) => {
+                trigger.update && (trigger.columns.is_empty() || meet(&trigger.columns, columns))
+            }
+        })
+    }
+}
+
+fn brought_about(key: &ForeignKeyRecord, event: Event) -> Option<Change> {
+    match (event, key.on_delete, key.on_update) {
+        (Event::Delete, 'c', _) => Some(Change::Removal),
+        (Event::Delete, 'n' | 'd', _) if !key.set.is_empty() => Some(Change::Of(key.set.clone())),
+        (Event::Delete, 'n' | 'd', _) | (Event::Update, _, 'c' | 'n' | 'd') => {
+            Some(Change::Of(key.columns.clone()))
+        }
+        _ => None,
+    }
+}
+
+fn meet(columns: &[usize], others: &[usize]) -> bool {
+    columns.iter().any(|column| others.contains(column))
 }

@@ -46,7 +46,7 @@ pub(crate) fn unless(missing: Option<Expr>, value: Expr) -> Expr {
     }
 }
 
-fn is_null(expr: &Expr) -> Expr {
+pub(crate) fn is_null(expr: &Expr) -> Expr {
     Expr::IsNull {
         input: Box::new(expr.clone()),
         negated: false,

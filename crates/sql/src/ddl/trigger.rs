@@ -2,8 +2,8 @@
 //!
 //! Relies on: `routine::fire` for what triggers do.  Promises: a trigger's function is there and returns trigger, its columns are the
 //! table's; whoever has begun to write to the table with a plan that does not know of a change here is fenced off.
-//! Does not: INSTEAD OF, TRUNCATE, transition tables, deferred constraint triggers, triggers for what a foreign key
-//! changes by itself (0A000); look at the function's body, which is made for the table when a statement first fires it.
+//! Does not: INSTEAD OF, TRUNCATE, transition tables, deferred constraint triggers (0A000); look at the function's body, which is made
+//! for the table when a statement first fires it.
 
 use super::table_object;
 use crate::catalog::Catalog;
@@ -533,30 +533,4 @@ pub(super) fn release_column(
         draft.drop_trigger(trigger.id);
     }
     Ok(())
-}
-
-/// A foreign key changes rows without firing triggers: it may not be where one waits for such a change.
-///
-/// # Errors
-/// `0A000`.
-pub(crate) fn refuse_unfired(catalog: &Catalog, key: &ForeignKeyRecord) -> SqlResult<()> {
-    let deletes = key.on_delete == 'c';
-    let updates = matches!(key.on_delete, 'n' | 'd') || matches!(key.on_update, 'c' | 'n' | 'd');
-    let waits = |trigger: &Arc<TriggerRecord>| {
-        let of_column = trigger.columns.is_empty()
-            || trigger
-                .columns
-                .iter()
-                .any(|column| key.columns.contains(column));
-        deletes && trigger.delete || updates && trigger.update && of_column
-    };
-    let child = catalog.table_by_id(key.child);
-    let triggers = child.map_or(Vec::new(), |child| catalog.triggers_around(child));
-    match triggers.iter().find(|t| waits(t)) {
-        Some(trigger) => Err(SqlError::unsupported(format!(
-            "trigger \"{}\" for what foreign key \"{}\" changes by itself",
-            trigger.name, key.name
-        ))),
-        None => Ok(()),
-    }
 }

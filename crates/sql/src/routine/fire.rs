@@ -3,7 +3,7 @@
 //! Relies on: `embed`, `changes` for rows that are kept.  Promises: a statement about a table with triggers becomes steps, so that
 //! engines and analyses know nothing of triggers: the rows first, then each row by itself, between the calls of the
 //! triggers' functions; statement triggers fire once, also without a row; what follows a row (AFTER … FOR EACH ROW) follows all of them.
-//! Triggers of one kind fire in the order of their names.  Does not: triggers for what a foreign key changes (`ddl::trigger` refuses them), or of views.
+//! Triggers of one kind fire in the order of their names; what a foreign key brings about stands before those AFTER … ROW.  Does not: triggers of views.
 //!
 //! ```text
 //!   BEFORE … STATEMENT
@@ -11,14 +11,17 @@
 //!       BEFORE … ROW      gives the row to write, or none: the next row
 //!       the change        by key; an INSERT as it was written, with ON CONFLICT
 //!       keeps the row for AFTER … ROW, and what RETURNING gives
-//!   for each row that was kept:  AFTER … ROW
+//!   for each row that was kept:  actions of foreign keys whose own triggers wait for them, AFTER … ROW
 //!   AFTER … STATEMENT
 //! ```
-//! `fire/rows` has the rows, `fire/upsert` ON CONFLICT DO UPDATE, `fire/parts` what partitions make of it.
+//! `fire/rows` has the rows, `fire/upsert` ON CONFLICT DO UPDATE, `fire/parts` what partitions make of it, `fire/follow` the actions.
 
+mod follow;
 mod parts;
 mod rows;
 mod upsert;
+
+pub(super) use follow::action;
 
 use super::changes::Kept;
 use super::embed::{Embedding, Planned};
@@ -26,8 +29,9 @@ use super::hold::hold_if_calls;
 use crate::names::{inner, required};
 use crate::records::TriggerRecord;
 use crate::row_security::RowChecks;
+use follow::{Follow, follows};
 use quintet_base::value::Array;
-use quintet_base::{SqlResult, SqlType, TypeMod, Value};
+use quintet_base::{SqlError, SqlResult, SqlType, TypeMod, Value};
 use quintet_ir::function;
 use quintet_ir::routine::{Action, Into, Step};
 use quintet_ir::schema::TableRef;
@@ -68,6 +72,9 @@ struct Firing {
     insert: Vec<Arc<TriggerRecord>>,
     update: Vec<Arc<TriggerRecord>>,
     delete: Vec<Arc<TriggerRecord>>,
+    /// What foreign keys bring about that others' triggers wait for.
+    updates: Vec<Follow>,
+    deletes: Vec<Follow>,
     /// An UPDATE may take a row to another partition: that fires the row triggers of a DELETE and an INSERT.
     moves: bool,
 }
@@ -124,7 +131,7 @@ pub(crate) fn fires(catalog: &crate::catalog::Catalog, statement: &Statement) ->
 fn firing(catalog: &crate::catalog::Catalog, statement: &Statement) -> Option<Firing> {
     let table = statement.target()?;
     let triggers = catalog.triggers_around(table);
-    if triggers.is_empty() {
+    if triggers.is_empty() && table.references.is_none() {
         return None;
     }
     let assigned = |assignments: &[(usize, Expr)]| -> Vec<usize> {
@@ -165,8 +172,18 @@ fn firing(catalog: &crate::catalog::Catalog, statement: &Statement) -> Option<Fi
         insert: of(&|trigger| inserts && trigger.insert),
         update: of(&|trigger| trigger.update && of_column(trigger)),
         delete: of(&|trigger| deletes && trigger.delete),
+        updates: Vec::new(),
+        deletes: Vec::new(),
         moves: false,
     };
+    if deletes {
+        firing.deletes = follows(table, Event::Delete, None);
+    }
+    if let Some(assigned) = &updates {
+        let changes = |t: &Arc<TriggerRecord>| t.before && t.row;
+        let all = !firing.update.iter().any(changes);
+        firing.updates = follows(table, Event::Update, all.then_some(assigned));
+    }
     if matches!(statement, Statement::Update(_)) {
         let changes = |t: &Arc<TriggerRecord>| t.before && t.row;
         let assigned = updates.iter().flatten().copied();
@@ -177,7 +194,9 @@ fn firing(catalog: &crate::catalog::Catalog, statement: &Statement) -> Option<Fi
         }
     }
     let any = [&firing.insert, &firing.update, &firing.delete];
-    any.iter().any(|list| !list.is_empty()).then_some(firing)
+    let any = any.iter().any(|list| !list.is_empty());
+    let any = any || !firing.updates.is_empty() || !firing.deletes.is_empty();
+    any.then_some(firing)
 }
 
 impl Firing {
@@ -190,6 +209,16 @@ impl Firing {
         };
         let wanted = all.iter().filter(|t| t.before == before && t.row == row);
         wanted.cloned().collect()
+    }
+
+    /// Whether something is done for each row behind all of them.
+    fn is_behind(&self, event: Event) -> bool {
+        let follows = match event {
+            Event::Insert => false,
+            Event::Update => !self.updates.is_empty(),
+            Event::Delete => !self.deletes.is_empty(),
+        };
+        follows || !self.of(event, false, true).is_empty()
     }
 
     /// Numbers and types of the visible columns.
@@ -284,7 +313,7 @@ impl Embedding<'_, '_> {
             behind.returned = Some(self.begin_keeping(&columns)?);
         }
         for event in events() {
-            if firing.of(event, false, true).is_empty() {
+            if !firing.is_behind(event) {
                 continue;
             }
             let kept = self.begin_keeping(&firing.kept_columns(event))?;
@@ -294,6 +323,11 @@ impl Embedding<'_, '_> {
             }
         }
         if firing.moves {
+            if !firing.updates.is_empty() {
+                return Err(SqlError::unsupported(
+                    "an UPDATE that may take rows to other partitions while foreign keys refer to them and triggers wait for what follows",
+                ));
+            }
             let has = |event| !firing.of(event, false, true).is_empty();
             if has(Event::Insert) {
                 behind.added = Some(self.begin_keeping(&firing.kept_columns(Event::Insert))?);
@@ -372,6 +406,7 @@ impl Embedding<'_, '_> {
             },
         };
         let (_, body) = self.apart(|this| {
+            this.follow(firing, event, &seen)?;
             for trigger in firing.of(event, false, true) {
                 this.fire(firing, &trigger, event, &seen, Vec::new())?;
             }

@@ -6,10 +6,11 @@
 
 use super::polymorphic::is_polymorphic;
 use super::signature::{Parameter, Signature};
-use super::{Own, lower, query, single_types, statement};
+use super::{Own, fire, lower, query, single_types, statement};
 use crate::planner::PlanContext;
 use crate::plpgsql;
-use quintet_base::{RoutineId, SqlError, SqlResult, SqlState};
+use crate::references;
+use quintet_base::{ConstraintId, RoutineId, SqlError, SqlResult, SqlState};
 use quintet_ir::routine::{Action, Output, Step};
 use quintet_ir::statement::OutputColumn;
 use quintet_ir::{Expr, Program, Routine};
@@ -21,6 +22,8 @@ enum Linked {
     Routine(RoutineId),
     /// The function of the trigger with this number, as its table wants it.
     Trigger(u32),
+    /// What a foreign key brings about where triggers wait for it.
+    Action(ConstraintId, references::Event),
 }
 
 /// Numbers of the routines that a program has so far.
@@ -53,6 +56,11 @@ impl Linker {
         self.number_of(Linked::Trigger(trigger))
     }
 
+    /// The number in the program of what a foreign key brings about.
+    pub fn number_of_action(&mut self, key: ConstraintId, event: references::Event) -> usize {
+        self.number_of(Linked::Action(key, event))
+    }
+
     fn number_of(&mut self, what: Linked) -> usize {
         if let Some(number) = self.numbers.get(&what) {
             return *number;
@@ -76,6 +84,7 @@ impl Linker {
             let made = match what {
                 Linked::Routine(id) => compile(id, context, &mut self),
                 Linked::Trigger(id) => compile_trigger(id, context, &mut self),
+                Linked::Action(id, event) => fire::action(id, event, context, &mut self),
             };
             routines.push(match made {
                 // Who calls it hears of it when the call is reached.
@@ -86,7 +95,7 @@ impl Linker {
         let numbers = self.numbers.into_iter();
         let numbers = numbers.filter_map(|(what, number)| match what {
             Linked::Routine(id) => Some((id, number)),
-            Linked::Trigger(_) => None,
+            Linked::Trigger(_) | Linked::Action(..) => None,
         });
         let program = Program::of_catalog(routines, numbers.collect());
         if cfg!(debug_assertions)
