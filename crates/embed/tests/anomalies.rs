@@ -241,6 +241,7 @@ scripts!(
     orphan_by_key_change,
     orphan_by_cascade,
     orphan_by_late_check,
+    orphan_by_action_in_steps,
     shared_late_key,
     overlapping_bookings,
 );

@@ -412,3 +412,29 @@ fn a_commit_that_waits_for_a_parent_can_be_cancelled() {
         select count(*) from c -- 1",
     );
 }
+
+/// Goal: what a trigger keeps back of a cascade is told at the commit, since then a row would refer to nothing; what is taken away before
+/// then is no fault.
+#[test]
+fn a_cascade_that_a_trigger_keeps_back_is_told_at_the_commit() {
+    let (_dir, db) = open();
+    let mut one = db.client().unwrap();
+    run(
+        &mut one,
+        "create table p (id int primary key)
+        create table c (id int primary key, p int references p on delete cascade)
+        create function keep() returns trigger language plpgsql as $$ begin return case when old.id = 1 then null else old end; end $$
+        create trigger keep before delete on c for each row execute function keep()
+        insert into p values (1), (2)
+        insert into c values (1, 1), (2, 2)
+        delete from p where id = 2 -- DELETE 1
+        select * from c -- 1|1
+        delete from p -- ERROR 23503 update or delete on table \"p\" violates foreign key constraint \"c_p_fkey\" on table \"c\" / Key (id)=(1) is still referenced from table \"c\".
+        select * from c -- 1|1
+        begin
+        delete from p -- DELETE 1
+        update c set p = null -- UPDATE 1
+        commit -- COMMIT
+        select * from c -- 1|-",
+    );
+}

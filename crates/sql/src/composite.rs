@@ -134,10 +134,21 @@ impl Planner<'_> {
             (SqlType::Record, Expr::Const(Value::Record(value), _)) => {
                 Some(Arc::clone(&value.shape))
             }
-            (SqlType::Record, Expr::Case { branches, .. }) => branches
-                .iter()
-                .rev()
-                .find_map(|(_, value)| self.shape_of(value)),
+            (
+                SqlType::Record,
+                Expr::Case {
+                    branches,
+                    otherwise,
+                    ..
+                },
+            ) => {
+                let values = branches.iter().map(|(_, value)| value).rev();
+                let mut values = values.chain(otherwise.as_deref());
+                values.find_map(|value| self.shape_of(value))
+            }
+            (SqlType::Record, Expr::Coalesce { args, .. }) => {
+                args.iter().find_map(|value| self.shape_of(value))
+            }
             (SqlType::Record, Expr::Cast { input, .. }) if input.ty().is_record() => {
                 self.shape_of(input)
             }

@@ -95,3 +95,16 @@ SELECT what FROM ta_log ORDER BY what;
 SELECT * FROM ta_of_two ORDER BY id;
 DROP TABLE ta_of_two, ta_two, ta_d, ta_tree, ta_g, ta_c, ta_p, ta_log;
 DROP FUNCTION ta_all, ta_note, ta_whole, ta_refuse;
+-- A computed result may be NULL: then there is no row.
+CREATE TABLE ta_e (id int PRIMARY KEY, v text);
+CREATE FUNCTION ta_skip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN CASE WHEN NEW.v = 'no' THEN NULL ELSE NEW END; END $$;
+CREATE FUNCTION ta_first() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN COALESCE(NEW, OLD); END $$;
+CREATE TRIGGER skip BEFORE INSERT OR UPDATE ON ta_e FOR EACH ROW EXECUTE FUNCTION ta_skip();
+CREATE TRIGGER zfirst BEFORE INSERT OR UPDATE OR DELETE ON ta_e FOR EACH ROW EXECUTE FUNCTION ta_first();
+INSERT INTO ta_e VALUES (1, 'yes'), (2, 'no'), (3, NULL) RETURNING *;
+UPDATE ta_e SET v = 'no' WHERE id = 1;
+UPDATE ta_e SET v = 'well' WHERE id = 3;
+DELETE FROM ta_e WHERE id = 1;
+SELECT * FROM ta_e ORDER BY id;
+DROP TABLE ta_e;
+DROP FUNCTION ta_skip, ta_first;

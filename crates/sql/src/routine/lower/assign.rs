@@ -6,7 +6,9 @@
 use super::super::call::names_any;
 use super::super::embed::Planned;
 use super::{Lowering, row_of_parameters};
+use crate::expr::and;
 use crate::plpgsql::{self, Diagnostic, RowTarget, SqlText, Target};
+use crate::row_value;
 use crate::variables::{Shape, field};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::plan::Plan;
@@ -16,6 +18,15 @@ use quintet_ir::{Expr, Statement};
 
 fn is_null(text: &SqlText) -> bool {
     text.text.trim().eq_ignore_ascii_case("null")
+}
+
+/// Neither a variable nor ROW(…).
+fn is_computed(text: &str) -> bool {
+    let word = text
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .next();
+    let word = word.unwrap_or_default();
+    !(text.starts_with('(') || word.eq_ignore_ascii_case("row") || word == text)
 }
 
 impl Lowering<'_, '_, '_> {
@@ -442,6 +453,10 @@ impl Lowering<'_, '_, '_> {
         } else if text.eq_ignore_ascii_case("old") {
             self.at
                 .expression("TG_LEVEL = 'ROW' AND TG_OP <> 'INSERT'")?
+        } else if is_computed(text) {
+            // It may be NULL, and then there is none.
+            let nulls = fields.iter().map(|(_, value)| row_value::is_null(value));
+            Expr::Not(Box::new(and(nulls.collect())))
         } else {
             Expr::Const(Value::Bool(true), SqlType::Bool)
         });
