@@ -524,14 +524,20 @@ pub(crate) fn plan_select_of_routine(
     if has_subquery(select) || !calls_routine(planner, select) {
         return Ok(None);
     }
-    if select.target_list.len() > 1 && sets_in_from(planner, select)?.is_some() {
+    let alone = match select.target_list.as_slice() {
+        [target] => match inner(target) {
+            Some(NodeEnum::ResTarget(target)) => match target.val.as_deref().and_then(inner) {
+                Some(NodeEnum::FuncCall(call)) if is_routine(planner, call) => Some((target, call)),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    };
+    if alone.is_none() && sets_in_from(planner, select)?.is_some() {
         return Ok(None);
     }
-    if let [target] = select.target_list.as_slice()
-        && let Some(NodeEnum::ResTarget(target)) = inner(target)
-        && let Some(NodeEnum::FuncCall(call)) = target.val.as_deref().and_then(inner)
-        && is_routine(planner, call)
-    {
+    if let Some((target, call)) = alone {
         planner.calls.allow();
         let found = matched(&Binder::new(planner, &scope, "SELECT"), call, false)?;
         if found.signature.columns.len() == 1 && !planner.calls.has_inline() {
@@ -541,6 +547,9 @@ pub(crate) fn plan_select_of_routine(
                 columns[0].name = target.name.clone();
             }
             return planned(planner, found, columns, "SELECT").map(Some);
+        }
+        if found.signature.output == Output::Rows {
+            return Ok(None);
         }
     }
     plan_wrapped(planner, select)
