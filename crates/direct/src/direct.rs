@@ -3,7 +3,7 @@
 //! Relies on: one `Direct` per [`Tc`], because it gives out row ids and sequence values.
 //! Promises: clones share everything.  Does not: own a thread.
 
-use crate::context::{Context, Env, Halt, Stop, Workspace};
+use crate::context::{Around, Context, Env, Halt, Stop, Workspace};
 use crate::rowid::RowIds;
 use crate::sequence::Sequences;
 use crate::work;
@@ -103,6 +103,11 @@ impl Direct {
     pub fn work(&self, context: &mut Context<'_>, work: &[Work]) -> Result<(), Stop> {
         let mut workspace = Workspace::default();
         let mut env = Env::new(context, &mut workspace);
+        // Expressions of tables may call functions.
+        env.around = Some(Around {
+            direct: self,
+            program: None,
+        });
         work::run(self, &mut env, work).map_err(crate::run::stop_outside_a_run)
     }
 

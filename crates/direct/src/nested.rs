@@ -92,18 +92,19 @@ impl Inside<'_> {
         arguments: Vec<Value>,
     ) -> Result<Vec<Vec<Value>>, Halt> {
         let stack = self.stack()?;
-        let found = match (&callee.program, around.program) {
-            (Some(program), _) => Some((program, 0)),
-            (None, Some(program)) => program
-                .numbers
-                .get(&callee.id)
-                .map(|number| (program, *number)),
-            (None, None) => None,
+        let inside = |program: &Arc<Program>| {
+            let number = program.numbers.get(&callee.id);
+            number.map(|number| (Arc::clone(program), *number))
         };
-        let Some((program, routine)) = found else {
-            let message = format!("function {} is not linked to its caller", callee.name);
-            return Err(SqlError::internal(message).into());
+        let found = match &callee.program {
+            Some(program) => Some((Arc::clone(program), 0)),
+            None => around.program.and_then(inside),
         };
+        let (program, routine) = match found {
+            Some(found) => found,
+            None => (host.program(callee.id)?, 0),
+        };
+        let program = &program;
         let mut workspace = self.workspace.inside(stack);
         let snapshot = self.txn.keep_snapshot();
         let state = self.txn.leave_state();

@@ -314,7 +314,7 @@ impl Scratch {
             self.frame.push(Value::Int8(id));
         }
         if missing || table.partitions.is_some() {
-            check_row(table, &self.frame, &env)?;
+            check_row(table, &self.frame, &mut env)?;
         }
         self.key.clear();
         push_row_key(table, &self.frame, &mut self.key);

@@ -99,7 +99,7 @@ pub(crate) fn encode_row(table: &TableDef, frame: &[Value]) -> SqlResult<Bytes> 
 }
 
 /// The partition, NOT NULL and CHECK for a row about to be written.
-pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &Env<'_>) -> Result<(), Halt> {
+pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &mut Env<'_>) -> Result<(), Halt> {
     let misfit = table.partitions.as_ref().and_then(|all| all.misfit(row));
     let divided = |all: &Partitions| all.division().is_some();
     match misfit {
@@ -125,7 +125,7 @@ pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &Env<'_>) -> Resul
     }
     for check in &table.checks {
         // A row passes unless the condition is false; NULL passes.
-        if env.eval_plain(&check.condition, row)?.as_bool() == Some(false) {
+        if env.eval(&check.condition, row)?.as_bool() == Some(false) {
             let table = &*home(table, row);
             if check.kind == CheckKind::OfView {
                 let message = format!("new row violates check option for view \"{}\"", check.name);

@@ -268,7 +268,7 @@ fn rewrite(
     for_each_row(from, rows, env, |old, env| {
         let mut row = Vec::with_capacity(to.frame_width());
         for column in columns {
-            row.push(env.eval_plain(column, old)?);
+            row.push(env.eval(column, old)?);
         }
         if to.primary_key.is_none() {
             let id = new_row_id(direct, to, env)?;
@@ -332,7 +332,7 @@ fn verify(
         }
         for &check in checks {
             let check = &table.checks[check];
-            if env.eval_plain(&check.condition, row)?.as_bool() == Some(false) {
+            if env.eval(&check.condition, row)?.as_bool() == Some(false) {
                 let message = format!(
                     "check constraint \"{}\" of relation \"{}\" is violated by some row",
                     check.name, table.name

@@ -10,12 +10,14 @@ use crate::session::CursorNames;
 use crate::settings::{Settings, refuse_restricted};
 use crate::spill::SpillRoom;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType, TableId};
+use quintet_base::{
+    RoleId, RoutineId, SequenceId, SqlError, SqlResult, SqlState, SqlType, TableId,
+};
 use quintet_direct::Direct;
 use quintet_ir::cursors::Cursors;
 use quintet_ir::dynamic::Planned;
 use quintet_ir::schema::SequenceDef;
-use quintet_ir::{Guise, Need, Object, ObjectKind, Privileges, SequenceState, Spill};
+use quintet_ir::{Guise, Need, Object, ObjectKind, Privileges, Program, SequenceState, Spill};
 use quintet_rt::{Clock, Rand};
 use quintet_sql::command::{Command, Notice};
 use quintet_sql::{Catalog, PlanContext, RowSecurity, Who};
@@ -372,6 +374,10 @@ impl quintet_ir::Host for SessionHost {
             RoleId::BOOTSTRAP => Ok(()),
             role => self.schema.catalog.allow(role, needs),
         }
+    }
+
+    fn program(&self, routine: RoutineId) -> SqlResult<Arc<Program>> {
+        quintet_sql::program(&self.plan_context(&self.schema.catalog), routine)
     }
 
     fn plan(&self, text: &str, types: &[SqlType]) -> SqlResult<Planned> {

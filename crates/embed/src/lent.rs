@@ -9,9 +9,9 @@ use crate::database::Schema;
 use crate::host::{SessionHost, no_sequence};
 use crate::settings::Settings;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, TableId};
+use quintet_base::{RoleId, RoutineId, SequenceId, SqlError, SqlResult, TableId};
 use quintet_direct::Direct;
-use quintet_ir::{Need, SequenceState};
+use quintet_ir::{Need, Program, SequenceState};
 use quintet_rt::Clock;
 use quintet_sql::command::Notice;
 use std::cell::{Cell, RefCell};
@@ -128,6 +128,10 @@ impl quintet_ir::Host for LentHost {
 
     fn setting(&self, name: &str) -> Option<String> {
         self.facts.settings.get(name).map(str::to_string)
+    }
+
+    fn program(&self, _: RoutineId) -> SqlResult<Arc<Program>> {
+        Err(self.ask_session())
     }
 
     fn notify(&self, _: &str, _: &str) -> SqlResult<()> {

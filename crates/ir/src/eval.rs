@@ -16,15 +16,18 @@ use crate::expr::{CompareOp, Expr, Truth};
 use crate::function::{Function, element};
 use crate::guise::Guise;
 use crate::privilege::Need;
-use crate::routine::Callee;
+use crate::routine::{Callee, Program};
 use crate::subquery::Subquery;
 use quintet_base::limits::STATEMENT_MEMORY_DEFAULT;
 use quintet_base::text_format::{FormatContext, fits_length};
 use quintet_base::value::Array;
-use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType, TableId, Value};
+use quintet_base::{
+    RoleId, RoutineId, SequenceId, SqlError, SqlResult, SqlState, SqlType, TableId, Value,
+};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Where a sequence stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,6 +106,16 @@ pub trait Host {
         let _ = guises;
         Err(SqlError::unsupported(
             "SECURITY DEFINER, and SET for a function, here",
+        ))
+    }
+    /// The program of a function that an expression of a table calls.
+    ///
+    /// # Errors
+    /// What its body says; `0A000` where nobody knows functions.
+    fn program(&self, routine: RoutineId) -> SqlResult<Arc<Program>> {
+        let _ = routine;
+        Err(SqlError::unsupported(
+            "a table whose expressions call functions, here",
         ))
     }
     /// Plans a statement with parameters of these types, for a routine that runs it itself.

@@ -150,6 +150,13 @@ macro_rules! ask_the_session {
             self.host.notify_no_more(notified);
         }
 
+        fn program(
+            &self,
+            routine: ::quintet_base::RoutineId,
+        ) -> ::quintet_base::SqlResult<::std::sync::Arc<$crate::Program>> {
+            self.host.program(routine)
+        }
+
         fn cursors(&self) -> Option<&::std::cell::RefCell<$crate::cursors::Cursors>> {
             self.host.cursors()
         }

@@ -50,7 +50,8 @@ pub struct Callee {
     /// For messages and EXPLAIN.
     pub name: String,
     /// Its program; `None` in the statements of a routine, whose own program has it: routines may call
-    /// one another in circles.
+    /// one another in circles. `None`, too, in what belongs to a table (defaults, checks, generated columns); a statement outside of
+    /// routines asks its session then ([`crate::Host::program`]).
     pub program: Option<Arc<Program>>,
     /// What it gives if it gives nothing: a function that returns void.
     pub nothing: Value,

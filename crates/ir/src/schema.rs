@@ -21,8 +21,10 @@
 
 use crate::elements::Elements;
 use crate::expr::Expr;
+use crate::expressions::callees;
 use crate::partition::Partitions;
 use crate::references::References;
+use crate::routine::Callee;
 use quintet_base::row::RowLayout;
 use quintet_base::{IndexId, SequenceId, SpaceId, SqlType, TableId, TypeMod, Value};
 use std::sync::Arc;
@@ -245,6 +247,25 @@ pub struct SequenceDef {
 }
 
 impl TableDef {
+    /// Shows the functions of the catalogue that defaults, generated columns and checks call.
+    pub fn callees<'t>(&'t self, see: &mut dyn FnMut(&'t Callee)) {
+        let columns = self.columns.iter().filter(|column| !column.dropped);
+        let of_columns = columns.flat_map(|column| column.default.iter().chain(&column.generated));
+        let of_checks = self.checks.iter().map(|check| &check.condition);
+        for expr in of_columns.chain(of_checks) {
+            let mut found = Vec::new();
+            callees(expr, &mut found);
+            found.into_iter().for_each(&mut *see);
+        }
+    }
+
+    /// Whether a row that is written may have to call a function.
+    pub fn calls_routines(&self) -> bool {
+        let mut calls = false;
+        self.callees(&mut |_| calls = true);
+        calls
+    }
+
     /// The number of the name that the definition has: a partition's own, or the table's.
     pub fn relation(&self) -> TableId {
         let part = self.partitions.as_ref().and_then(Partitions::part);

@@ -164,6 +164,7 @@ impl Catalog {
         let mut divided = BTreeSet::new();
         let mut roles: Option<Roles> = None;
         let mut triggers_changed = false;
+        let mut routines_changed = false;
         // Tables last: their defaults name sequences, their columns types.
         for change in changes {
             match (RecordKey::decode(&change.key)?, &change.value) {
@@ -181,11 +182,13 @@ impl Catalog {
                 }
                 (RecordKey::Table(id), value) => tables.push((id, value)),
                 (RecordKey::Routine(id), Some(value)) => {
+                    routines_changed = true;
                     let record = records::read_routine(value)?;
                     next.routines
                         .insert(id, Arc::new(StoredRoutine::new(record)));
                 }
                 (RecordKey::Routine(id), None) => {
+                    routines_changed = true;
                     next.routines.remove(&id);
                 }
                 (RecordKey::ForeignKey(id), Some(value)) => {
@@ -276,6 +279,9 @@ impl Catalog {
                 },
             );
         }
+        if routines_changed {
+            next.call_anew()?;
+        }
         next.divide(&divided)?;
         next.index_names();
         next.refer();
@@ -356,6 +362,33 @@ impl Catalog {
         }))
     }
 
+    /// Reads the tables again whose expressions call functions: what they say must mean a function as long as they are there.
+    fn call_anew(&mut self) -> SqlResult<()> {
+        for id in self.calling() {
+            let Some(entry) = self.tables.get(&id) else {
+                continue;
+            };
+            let partitions = entry.alone.partitions.clone();
+            let made = quintet_ir::TableDef {
+                partitions,
+                ..stored::table(self, &entry.record)?
+            };
+            if let Some(entry) = self.tables.get_mut(&id) {
+                entry.alone = Arc::new(made);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tables whose expressions call functions.
+    fn calling(&self) -> BTreeSet<TableId> {
+        if !self.has_routines() {
+            return BTreeSet::new();
+        }
+        let calling = self.tables.iter().filter(|(_, t)| t.alone.calls_routines());
+        calling.map(|(id, _)| *id).collect()
+    }
+
     /// Gives each table what refers to it and what it refers to.
     fn refer(&mut self) {
         let keys: Vec<Arc<ForeignKeyRecord>> = self.foreign_keys.values().cloned().collect();
@@ -369,6 +402,7 @@ impl Catalog {
         let waits = references::Waits {
             keys: &keys,
             triggers: fired.collect(),
+            calling: self.calling(),
         };
         for (id, entry) in &mut self.tables {
             entry.table = match references::of_table(*id, &keys, &alone, &waits) {

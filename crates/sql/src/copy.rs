@@ -231,7 +231,7 @@ fn filter_of(
     Ok(Arc::new(filter))
 }
 
-/// The INSERT of all rows at once, if it fires triggers.
+/// The INSERT of all rows at once, if it fires triggers or calls functions.
 ///
 /// # Errors
 /// `0A000` for a column of an array of a user's type.
@@ -245,8 +245,11 @@ fn fired(
     let mut triggers = triggers
         .iter()
         .filter(|trigger| trigger.insert && trigger.is_enabled());
-    let Some(trigger) = triggers.next() else {
-        return Ok(None);
+    let why = match triggers.next() {
+        Some(trigger) => format!("trigger \"{}\"", trigger.name),
+        // Functions may have to wait, which a row by itself cannot come back to.
+        None if table.calls_routines() => "expressions that call functions".to_string(),
+        None => return Ok(None),
     };
     let mut types = Vec::with_capacity(columns.len());
     let mut values = Vec::with_capacity(columns.len());
@@ -258,10 +261,8 @@ fn fired(
         values.push(match column.ty.array_of() {
             Some(_) => value,
             None => as_type(value, column.ty).ok_or_else(|| {
-                let (trigger, name) = (&trigger.name, &column.name);
-                SqlError::unsupported(format!(
-                    "COPY into column \"{name}\" of a table with trigger \"{trigger}\""
-                ))
+                let name = &column.name;
+                SqlError::unsupported(format!("COPY into column \"{name}\" of a table with {why}"))
             })?,
         });
     }

@@ -49,7 +49,9 @@ pub(crate) fn condition(
 ) -> SqlResult<Expr> {
     let node = parse_expression(text)?;
     let scope = scope_of_value(value, modifier);
-    let expr = Binder::new(planner, &scope, "check constraints").bind(&node)?;
+    let expr = planner
+        .calls
+        .refusing(|| Binder::new(planner, &scope, "check constraints").bind(&node))?;
     coerce::convert(planner, expr, SqlType::Bool, CastContext::Assignment)
 }
 

@@ -824,7 +824,8 @@ impl<'a> Planner<'a> {
         for used in self.read_unpopulated() {
             refuse_unpopulated(self.context, used)?;
         }
-        let statement = match self.calls.has_inline() || locks_in_subquery(&statement) {
+        let calls = self.calls.has_inline() || writes_by_calls(&statement);
+        let statement = match calls || locks_in_subquery(&statement) {
             true => hold(statement),
             false => statement,
         };
@@ -851,6 +852,13 @@ impl<'a> Planner<'a> {
             needs: no_needs(),
         }
     }
+}
+
+/// Whether a row that a statement writes may have to call a function.
+pub(crate) fn writes_by_calls(statement: &Statement) -> bool {
+    let written = !matches!(statement, Statement::Delete(_));
+    let table = statement.target().filter(|_| written);
+    table.is_some_and(|table| table.calls_routines())
 }
 
 /// A name leads into another database.

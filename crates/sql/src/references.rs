@@ -10,7 +10,7 @@ use quintet_base::TableId;
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::Arbiter;
 use quintet_ir::{ForeignKey, References, ReferentialAction};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a table refers to and what refers to it; `None` if nothing does.
@@ -102,6 +102,8 @@ pub(crate) struct Waits<'a> {
     pub keys: &'a [Arc<ForeignKeyRecord>],
     /// The triggers that rows of a table may fire.
     pub triggers: BTreeMap<TableId, Vec<Arc<TriggerRecord>>>,
+    /// Tables whose rows may have to call functions when they are written: that takes a statement.
+    pub calling: BTreeSet<TableId>,
 }
 
 /// A change of a table's rows: of these columns, or their removal.
@@ -138,6 +140,9 @@ impl Waits<'_> {
     }
 
     fn of_change(&self, table: TableId, change: &Change) -> bool {
+        if matches!(change, Change::Of(_)) && self.calling.contains(&table) {
+            return true;
+        }
         let mut triggers = self.triggers.get(&table).into_iter().flatten();
         triggers.any(|trigger| match change {
             _ if !trigger.is_enabled() => false,

@@ -61,6 +61,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub(crate) use block::plan_do;
+pub use call::program;
 pub(crate) use call::{
     Calls, any_node, callee, callee_of_record, plan_call, plan_select_of_routine,
 };

@@ -102,7 +102,9 @@ pub(super) fn check(planner: &Planner, record: &TableRecord) -> SqlResult<()> {
 
 pub(super) fn is_immutable(expr: &Expr) -> bool {
     let mut immutable = match expr {
-        Expr::NextVal(_) | Expr::CurrVal(_) | Expr::SetVal { .. } | Expr::Routine { .. } => false,
+        Expr::NextVal(_) | Expr::CurrVal(_) | Expr::SetVal { .. } => false,
+        // A table's own calls are looked at when they are bound.
+        Expr::Routine { callee, .. } => callee.program.is_none(),
         Expr::Call { function, .. } => function.volatility == Volatility::Immutable,
         Expr::Cast { input, to, .. } => quintet_ir::cast::is_immutable(input.ty(), *to),
         _ => true,

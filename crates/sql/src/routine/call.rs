@@ -23,7 +23,7 @@ use crate::command::{Command, Planned};
 use crate::expr::Binder;
 use crate::names::{self, inner, required};
 use crate::output;
-use crate::planner::Planner;
+use crate::planner::{PlanContext, Planner};
 use crate::rewrite::is_volatile;
 use crate::row_value::{CALLED, Field, Row};
 use crate::scope::Scope;
@@ -51,6 +51,8 @@ pub(crate) struct Calls {
     conditions: Cell<usize>,
     /// An expression or a FROM item calls by itself.
     inline: Cell<bool>,
+    /// Nothing may be called in what is bound now.
+    refused: Cell<bool>,
     /// What is called so in a routine; its program must have it.
     unlinked: RefCell<Vec<RoutineId>>,
 }
@@ -58,7 +60,7 @@ pub(crate) struct Calls {
 /// What becomes of a call.
 #[derive(Clone, Copy, Default, Debug)]
 enum Form {
-    /// It is refused: a default, a check.
+    /// It is refused.
     #[default]
     None,
     /// A step before the expression; results go to slots from this one on.
@@ -92,6 +94,27 @@ impl Calls {
         self.form.set(Form::Inline);
         let found = self.found.take();
         (!self.inline.get()).then_some(found)
+    }
+
+    /// What `make` binds may call nothing.
+    pub fn refusing<T>(&self, make: impl FnOnce() -> T) -> T {
+        let before = self.refused.replace(true);
+        let made = make();
+        self.refused.set(before);
+        made
+    }
+
+    /// Whether a clause is one of an expression that a table keeps, made when the table is: before the routines' bodies can be.
+    fn is_of_table(&self, clause: &str) -> bool {
+        let of_table = match clause {
+            "check constraints"
+            | "index expressions"
+            | "index predicates"
+            | "column generation expressions" => true,
+            "DEFAULT expressions" => matches!(self.form.get(), Form::None),
+            _ => false,
+        };
+        of_table && !self.refused.get()
     }
 
     /// From here on calls are parts of expressions.
@@ -164,7 +187,8 @@ impl Binder<'_, '_> {
         };
         let calls = &self.planner.calls;
         let form = calls.form.get();
-        if let Form::None = form {
+        let of_table = calls.is_of_table(self.clause);
+        if matches!(form, Form::None) && !of_table {
             return refuse(&format!("in {}", self.clause));
         }
         let Matched {
@@ -183,6 +207,19 @@ impl Binder<'_, '_> {
         };
         if signature.output == Output::Rows {
             return refuse("that returns a set, among others");
+        }
+        if of_table {
+            must_be_immutable(self.clause, &signature).map_err(self.planner.at(call.location))?;
+            return Ok(Some(Expr::Routine {
+                callee: Box::new(Callee {
+                    id: signature.id,
+                    name: signature.name.clone(),
+                    program: None,
+                    nothing: signature.nothing(),
+                }),
+                args: arguments,
+                ty,
+            }));
         }
         if let (Form::Step(base), 0) = (form, calls.conditions.get()) {
             let slot = calls.add(base, signature, arguments, vec![ty]);
@@ -309,6 +346,18 @@ fn gives_row(planner: &Planner, call: &FuncCall) -> SqlResult<bool> {
 }
 
 /// A function as an expression or a FROM item calls it.
+/// What is kept with a row must be the same whenever it is computed.
+fn must_be_immutable(clause: &str, signature: &Signature) -> SqlResult<()> {
+    let message = match clause {
+        _ if signature.immutable => return Ok(()),
+        "index expressions" => "functions in index expression must be marked IMMUTABLE",
+        "index predicates" => "functions in index predicate must be marked IMMUTABLE",
+        "column generation expressions" => "generation expression is not immutable",
+        _ => return Ok(()),
+    };
+    Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message))
+}
+
 pub(crate) fn callee(planner: &Planner, signature: &Signature) -> SqlResult<Callee> {
     planner.calls.inline.set(true);
     let program = match planner.variables {
@@ -348,12 +397,28 @@ pub(crate) fn callee_of_record(
 }
 
 fn program_of(planner: &Planner, signature: &Signature) -> SqlResult<Arc<Program>> {
+    program_called(planner, signature.id)
+}
+
+/// The program of a function that something in the catalogue names by its number.
+///
+/// # Errors
+/// What its body says.
+fn program_called(planner: &Planner, id: RoutineId) -> SqlResult<Arc<Program>> {
     let gone = || SqlError::internal("a routine that was found is not in the catalogue");
-    let stored = planner.catalog().routine(signature.id);
+    let stored = planner.catalog().routine(id);
     let path = planner.path();
     stored
         .ok_or_else(gone)?
         .program_within(planner.catalog(), path, planner.context.dynamic)
+}
+
+/// The program of a function that an expression of a table calls, for the session whose statement writes a row.
+///
+/// # Errors
+/// What its body says.
+pub fn program(context: &PlanContext, id: RoutineId) -> SqlResult<Arc<Program>> {
+    program_called(&Planner::new(context, "", &[]), id)
 }
 
 /// Calls with the first slots of their results, in the order in which they are made: as they are written,

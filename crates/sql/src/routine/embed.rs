@@ -367,6 +367,12 @@ impl Embedding<'_, '_> {
                     if statement.is_write() {
                         self.refuse_write(planned.tag);
                     }
+                    // What the table's expressions call is part of the program.
+                    if let Some(table) = statement.target() {
+                        table.callees(&mut |callee| {
+                            self.linker.number(callee.id);
+                        });
+                    }
                     Ok(Planned {
                         statement: statement.clone(),
                         columns: planned.columns,

@@ -5,6 +5,7 @@
 //! [`Plan::Hold`] or a [`Plan::Call`] somewhere, by which engines know it.  Does not: hold what a sort or
 //! an aggregation holds anyway.
 
+use crate::planner::writes_by_calls;
 use quintet_ir::plan::{SortKey, Turns};
 use quintet_ir::statement::{ConflictAction, Insert};
 use quintet_ir::window::WindowCall;
@@ -15,13 +16,16 @@ pub(crate) fn hold(statement: Statement) -> Statement {
     match statement {
         Statement::Query(plan) => Statement::Query(known(held_inside(plan))),
         Statement::Insert(mut insert) => {
-            let calls = insert.values.iter().any(Expr::calls_routine) || calls_later(&insert);
+            let calls = insert.values.iter().any(Expr::calls_routine)
+                || calls_later(&insert)
+                || insert.table.calls_routines();
             insert.source = source(insert.source, calls);
             Statement::Insert(insert)
         }
         Statement::Update(mut update) => {
             let assigned = update.assignments.iter().map(|(_, value)| value);
-            let calls = any_calls(assigned.chain(update.returning.iter().flatten()));
+            let calls = any_calls(assigned.chain(update.returning.iter().flatten()))
+                || update.table.calls_routines();
             update.source = source(update.source, calls);
             Statement::Update(update)
         }
@@ -35,20 +39,21 @@ pub(crate) fn hold(statement: Statement) -> Statement {
 
 /// The same of a statement in which functions may be called.
 pub(super) fn hold_if_calls(statement: Statement) -> Statement {
-    let calls = match &statement {
-        Statement::Query(plan) => calls_in_plan(plan),
-        Statement::Insert(insert) => {
-            calls_in_plan(&insert.source) || any_calls(&insert.values) || calls_later(insert)
-        }
-        Statement::Update(update) => {
-            let assigned = update.assignments.iter().map(|(_, value)| value);
-            calls_in_plan(&update.source)
-                || any_calls(assigned.chain(update.returning.iter().flatten()))
-        }
-        Statement::Delete(delete) => {
-            calls_in_plan(&delete.source) || any_calls(delete.returning.iter().flatten())
-        }
-    };
+    let calls = writes_by_calls(&statement)
+        || match &statement {
+            Statement::Query(plan) => calls_in_plan(plan),
+            Statement::Insert(insert) => {
+                calls_in_plan(&insert.source) || any_calls(&insert.values) || calls_later(insert)
+            }
+            Statement::Update(update) => {
+                let assigned = update.assignments.iter().map(|(_, value)| value);
+                calls_in_plan(&update.source)
+                    || any_calls(assigned.chain(update.returning.iter().flatten()))
+            }
+            Statement::Delete(delete) => {
+                calls_in_plan(&delete.source) || any_calls(delete.returning.iter().flatten())
+            }
+        };
     match calls {
         true => hold(statement),
         false => statement,

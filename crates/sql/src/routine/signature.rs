@@ -31,6 +31,8 @@ pub(crate) struct Signature {
     pub strict: bool,
     /// Neither STABLE nor IMMUTABLE.
     pub may_write: bool,
+    /// IMMUTABLE.
+    pub immutable: bool,
     /// LANGUAGE sql.
     pub of_sql: bool,
     /// All of them, OUT and TABLE ones too: the first slots, in this order.
@@ -235,6 +237,7 @@ impl Signature {
             procedure: header.procedure,
             strict: header.strict && !header.procedure,
             may_write: header.volatility == Volatility::Volatile,
+            immutable: header.volatility == Volatility::Immutable,
             of_sql,
             result_domain,
             types,
