@@ -276,6 +276,16 @@ impl State<'_> {
             .collect()
     }
 
+    /// A condition that calls functions, and could be judged once `leaf` is there.
+    fn is_later(&self, leaf: &Leaf, condition: &Expr) -> bool {
+        let own = leaf.offset..leaf.offset + leaf.width;
+        let known = |c: &usize| self.is_placed(*c) || own.contains(c);
+        condition.calls_routine()
+            && leaf.security.is_empty()
+            && !condition.has_subquery()
+            && columns_of(condition).iter().all(known)
+    }
+
     fn choose(
         &self,
         table: &TableRef,
@@ -319,7 +329,12 @@ impl State<'_> {
                 (plan, false)
             }
             (None, Source::Table(table)) => {
-                let borrowed: Vec<&Expr> = conditions.iter().chain(&leaf.security).collect();
+                let borrowed = conditions.iter().chain(&leaf.security);
+                // An index may be over what a function gives: what it finds is looked at again.
+                let later = self.pool.iter().flatten().filter(|condition| {
+                    matches!(leaf.kind, LeafKind::Inner) && self.is_later(leaf, condition)
+                });
+                let borrowed: Vec<&Expr> = borrowed.chain(later).collect();
                 let known = conditions.len();
                 let choice = access::choose(
                     table,
