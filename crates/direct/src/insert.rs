@@ -211,16 +211,21 @@ impl<'i> Inserter<'i> {
             };
         }
         put_new(table, &key, row, entries, env)?;
-        if matches!(
-            conflict,
-            Some(OnConflict {
-                action: ConflictAction::Update { .. },
-                ..
-            })
-        ) {
+        if self.insert.updates() {
             self.touch(key, env)?;
+            return self.returned(row, false, env);
         }
         self.written.add(returning, row, env)
+    }
+
+    /// A row was written by ON CONFLICT DO UPDATE.
+    fn returned(&mut self, row: &[Value], was_there: bool, env: &mut Env<'_>) -> Result<(), Halt> {
+        let Some(returning) = &self.insert.returning else {
+            return self.written.add(None, row, env);
+        };
+        let mut frame = row.to_vec();
+        frame.push(Value::Bool(was_there));
+        self.written.add(Some(returning), &frame, env)
     }
 
     fn touch(&mut self, key: Bytes, env: &mut Env<'_>) -> Result<(), Halt> {
@@ -254,9 +259,7 @@ impl<'i> Inserter<'i> {
         proposed: &[Value],
         env: &mut Env<'_>,
     ) -> Result<(), Halt> {
-        let Insert {
-            table, returning, ..
-        } = self.insert;
+        let table = &self.insert.table;
         let ConflictAction::Update {
             assignments,
             filter,
@@ -306,7 +309,7 @@ impl<'i> Inserter<'i> {
         if change.new_key != change.old_key {
             self.touch(change.new_key, env)?;
         }
-        self.written.add(returning.as_deref(), &change.new, env)
+        self.returned(&change.new, true, env)
     }
 }
 

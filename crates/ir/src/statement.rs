@@ -121,8 +121,16 @@ pub struct Insert {
     pub values: Vec<Expr>,
     /// ON CONFLICT.
     pub conflict: Option<OnConflict>,
-    /// RETURNING, over the new row's frame.
+    /// RETURNING, over the new row's frame; with ON CONFLICT DO UPDATE a boolean stands behind it: whether the row was there before.
     pub returning: Option<Vec<Expr>>,
+}
+
+impl Insert {
+    /// Whether rows may be there before.
+    pub fn updates(&self) -> bool {
+        let conflict = self.conflict.as_ref().map(|conflict| &conflict.action);
+        matches!(conflict, Some(ConflictAction::Update { .. }))
+    }
 }
 
 /// ON CONFLICT.

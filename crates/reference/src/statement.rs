@@ -11,9 +11,7 @@ use crate::plan::{Run, Wish};
 use crate::trace::Deed;
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
 use quintet_ir::schema::TableRef;
-use quintet_ir::statement::{
-    Arbiter, ConflictAction, Delete, Insert, OnConflict, Statement, Update,
-};
+use quintet_ir::statement::{Arbiter, ConflictAction, Delete, Insert, Statement, Update};
 use quintet_ir::{Expr, Host, Plan, TableDef};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -113,7 +111,8 @@ impl Run<'_> {
         let mut touched = BTreeSet::new();
         self.frames(&insert.source, &[], &mut |frame| {
             let written = self.insert_row(insert, frame, &mut touched)?;
-            if let Some(row) = written {
+            if let Some((mut row, was_there)) = written {
+                row.extend(insert.updates().then_some(Value::Bool(was_there)));
                 self.written(&insert.returning, &row, &mut answer)?;
             }
             Ok(Wish::More)
@@ -121,13 +120,13 @@ impl Run<'_> {
         Ok(answer)
     }
 
-    /// The row as it was written; `None` if a conflict left the old one alone.
+    /// The row as it was written, and whether it was there before; `None` if a conflict left the old one alone.
     fn insert_row(
         &self,
         insert: &Insert,
         frame: &[Value],
         touched: &mut BTreeSet<Key>,
-    ) -> SqlResult<Option<Vec<Value>>> {
+    ) -> SqlResult<Option<(Vec<Value>, bool)>> {
         let Insert {
             table, conflict, ..
         } = insert;
@@ -142,20 +141,19 @@ impl Run<'_> {
         if let Some(trace) = self.interpreter.trace {
             trace.added(table, &row);
         }
-        let updates =
-            |conflict: &OnConflict| matches!(conflict.action, ConflictAction::Update { .. });
         match (taken, conflict) {
-            (None, conflict) => {
-                if conflict.as_ref().is_some_and(updates) {
+            (None, _) => {
+                if insert.updates() {
                     touch(touched, Key::of_row(table, &row))?;
                 }
                 self.put(table, row.clone());
-                Ok(Some(row))
+                Ok(Some((row, false)))
             }
             (Some((unique, old)), Some(conflict))
                 if conflict.arbiter.is_none_or(|wanted| wanted == unique) =>
             {
-                self.resolve(table, &conflict.action, old, &row, touched)
+                let row = self.resolve(table, &conflict.action, old, &row, touched)?;
+                Ok(row.map(|row| (row, true)))
             }
             (Some((unique, _)), _) => Err(is_taken(table, unique)),
         }

@@ -86,18 +86,19 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
     if into.is_view() && statement.returning_clause.is_some() {
         into.need(planner, Privileges::SELECT);
     }
-    let (returning, outputs) = bind_returning(
-        planner,
-        &into.from(relation).scope,
-        statement.returning_clause.as_ref(),
-    )?;
-    let insert = Insert {
+    let mut insert = Insert {
         table,
         source,
         values,
         conflict,
-        returning,
+        returning: None,
     };
+    let mut seen = into.from(relation).scope;
+    let behind = Expr::Column(insert.table.frame_width(), SqlType::Bool);
+    seen.tell_changed(insert.updates().then_some(behind));
+    let returning = statement.returning_clause.as_ref();
+    let (returning, outputs) = bind_returning(planner, &seen, returning)?;
+    insert.returning = returning;
     refuse_own_reads(&insert)?;
     let checks = into.added(planner, &insert)?;
     let statement = planner.secured(Statement::Insert(insert), checks)?;

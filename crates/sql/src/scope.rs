@@ -48,7 +48,13 @@ pub(crate) struct TableOid {
     anchor: Option<Expr>,
     /// Made when it is asked for: of many partitions it is long.
     column: OnceCell<ScopeColumn>,
+    /// `xmax`, where RETURNING of an INSERT may ask for it.
+    changed: Option<ScopeColumn>,
 }
+
+/// What PostgreSQL calls the transaction that has changed a row; of one that INSERT has added it is 0, and it is not of one that ON
+/// CONFLICT DO UPDATE has found.
+const CHANGED: &str = "xmax";
 
 /// What that column is called.
 const TABLE_OID: &str = "tableoid";
@@ -61,6 +67,7 @@ impl TableOid {
             parts: None,
             anchor,
             column: OnceCell::new(),
+            changed: None,
         }
     }
 
@@ -76,6 +83,31 @@ impl TableOid {
             parts: divided.map(|all| (Arc::clone(all), offset)),
             anchor: place.map(|place| Expr::Column(offset + place, table.frame_type(place))),
             column: OnceCell::new(),
+            changed: None,
+        }
+    }
+
+    /// Where its name stands for this: whether the row was there before.
+    fn tell_changed(&mut self, was_there: Option<Expr>) {
+        let branches = was_there.into_iter().map(|there| (there, number(1)));
+        self.changed = Some(ScopeColumn {
+            name: CHANGED.to_string(),
+            expr: Expr::Case {
+                branches: branches.collect(),
+                otherwise: Some(Box::new(number(0))),
+                ty: SqlType::Oid,
+            },
+            modifier: TypeMod::NONE,
+            origin: None,
+        });
+    }
+
+    /// The column of this name that only who names it sees.
+    fn named(&self, name: &str) -> Option<&ScopeColumn> {
+        match name {
+            TABLE_OID => Some(self.column()),
+            CHANGED => self.changed.as_ref(),
+            _ => None,
         }
     }
 
@@ -297,10 +329,10 @@ impl Scope {
                 let mut numbers = self
                     .tables
                     .iter()
-                    .filter_map(|table| table.table_oid.as_ref());
+                    .filter_map(|table| table.table_oid.as_ref()?.named(column));
                 return match (numbers.next(), numbers.next()) {
-                    (Some(only), None) if *column == TABLE_OID => Ok(only.column()),
-                    (Some(_), Some(_)) if *column == TABLE_OID => {
+                    (Some(only), None) => Ok(only),
+                    (Some(_), Some(_)) => {
                         let message = format!("column reference \"{column}\" is ambiguous");
                         Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location))
                     }
@@ -330,10 +362,18 @@ impl Scope {
                 let message = format!("column reference \"{column}\" is ambiguous");
                 Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location))
             }
-            (None, _) => match &found.table_oid {
-                Some(number) if column == TABLE_OID => Ok(number.column()),
-                _ => undefined(format!("column {table}.{column} does not exist")),
+            (None, _) => match found.table_oid.as_ref().and_then(|it| it.named(column)) {
+                Some(found) => Ok(found),
+                None => undefined(format!("column {table}.{column} does not exist")),
             },
+        }
+    }
+
+    /// `xmax` of the first table stands for whether a row of an INSERT was there before, which this says.
+    pub fn tell_changed(&mut self, was_there: Option<Expr>) {
+        let first = self.tables.first_mut();
+        if let Some(number) = first.and_then(|table| table.table_oid.as_mut()) {
+            number.tell_changed(was_there);
         }
     }
 

@@ -96,7 +96,9 @@ impl Checker<'_> {
             self.conflict(conflict, table)?;
         }
         let returning = insert.returning.as_deref().unwrap_or_default();
-        self.each(returning, &frame(table))
+        let mut types = frame(table);
+        types.extend(insert.updates().then_some(SqlType::Bool));
+        self.each(returning, &types)
     }
 
     fn conflict(&mut self, conflict: &OnConflict, table: &TableDef) -> Checked<()> {

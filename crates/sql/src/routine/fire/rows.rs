@@ -130,7 +130,7 @@ impl Embedding<'_, '_> {
             values[*number] = Expr::Param(*slot, *ty);
         }
         let (source, values) = generated::in_insert(table, one_row(), values);
-        let asked = insert.returning.clone().unwrap_or_default();
+        let asked = returned(insert, false);
         let mut returning: Vec<Expr> = visible
             .iter()
             .map(|(number, ty)| Expr::Column(*number, *ty))
@@ -373,6 +373,19 @@ impl Embedding<'_, '_> {
             _ => Err(SqlError::internal("a DELETE is no DELETE")),
         }
     }
+}
+
+/// What RETURNING of an INSERT asks of a row, where it is known whether it was there before.
+pub(super) fn returned(insert: &Insert, was_there: bool) -> Vec<Expr> {
+    let behind = insert.table.frame_width();
+    let mut known = |expr: &Expr| match expr {
+        Expr::Column(place, SqlType::Bool) if *place == behind => {
+            Some(Expr::Const(Value::Bool(was_there), SqlType::Bool))
+        }
+        _ => None,
+    };
+    let asked = insert.returning.iter().flatten();
+    asked.map(|expr| transform(expr, &mut known)).collect()
 }
 
 /// What the table is called in statements about one row.

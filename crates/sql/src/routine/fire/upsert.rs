@@ -10,6 +10,7 @@
 //!          out, if there was such a row
 //! ```
 
+use super::rows::returned;
 use super::{Behind, Event, Firing, Seen, boolean, locked};
 use crate::rewrite::{one_row, transform};
 use crate::routine::embed::Embedding;
@@ -238,7 +239,7 @@ impl Embedding<'_, '_> {
             old: clash.there.clone(),
         };
         self.fire_before(clash.firing, Event::Update, &seen)?;
-        let asked = insert.returning.clone().unwrap_or_default();
+        let asked = returned(insert, true);
         let asked = (&asked[..], &behind.checks);
         let changed = self.update_row(clash.firing, &clash.keys, &seen, asked)?;
         self.next_if_none(changed.count)?;
