@@ -15,3 +15,6 @@ SELECT ic_put(50), ic_put(50);
 SELECT id, v FROM ic_t ORDER BY id;
 DROP TABLE ic_t;
 DROP FUNCTION ic_touch, ic_put;
+CREATE TABLE ic_v (id int);
+WITH one AS (INSERT INTO ic_v VALUES (1), (2) RETURNING id, CASE WHEN id > 1 THEN pg_notify('ic', 'x') END AS told) SELECT id FROM one ORDER BY id;
+DROP TABLE ic_v;

@@ -85,10 +85,10 @@ impl Session {
         let Some((run, params)) = &mut fired.run else {
             return Ok(None);
         };
-        let mut count = 0;
+        let mut count = None;
         let mut note = |row: &[Value]| {
             if let [Value::Int8(changed)] = row {
-                count = changed.unsigned_abs();
+                count = Some(changed.unsigned_abs());
             }
             Ok(Flow::Continue)
         };
@@ -97,7 +97,8 @@ impl Session {
             Pulled::Wait(pause) => Ok(Some(pause)),
             Pulled::Commit | Pulled::Ask => Err(only_calls_commit()),
             Pulled::End | Pulled::Enough | Pulled::Break => {
-                copy.rows = count;
+                // Steps say it in a row, a statement by itself does not.
+                copy.rows = count.unwrap_or(run.affected());
                 copy.fired = None;
                 self.set_what_was_wanted()?;
                 Ok(None)

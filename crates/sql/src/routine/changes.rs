@@ -15,6 +15,7 @@ use crate::names::{inner, required};
 use crate::parse::parse_expression;
 use crate::planner::Planner;
 use crate::rewrite::is_volatile_plan;
+use crate::row_value;
 use crate::tree::{node, string};
 use crate::variables::Variables;
 use pg_query::protobuf::{
@@ -416,6 +417,9 @@ impl Embedding<'_, '_> {
             numbers: Vec::new(),
             columns: columns.to_vec(),
         };
+        for column in kept.columns.iter_mut().filter(|column| column.ty == SqlType::Void) {
+            column.ty = SqlType::Text;
+        }
         for column in columns {
             let ty = kept_as(column.ty);
             let Some(array) = ty.array_of() else {
@@ -447,6 +451,11 @@ impl Embedding<'_, '_> {
             let ty = kept_as(value.ty());
             let value = match ty == value.ty() {
                 true => value,
+                false if value.ty() == SqlType::Void => Expr::Case {
+                    branches: vec![(row_value::is_null(&value), Expr::null(ty))],
+                    otherwise: Some(Box::new(Expr::Const(Value::text(""), ty))),
+                    ty,
+                },
                 false => Expr::Cast {
                     input: Box::new(value),
                     to: ty,
@@ -491,9 +500,9 @@ impl Kept {
     }
 }
 
-/// There are no arrays of arrays: those are kept as text.
+/// There are no arrays of arrays: those are kept as text, as what a function without a result gives is.
 fn kept_as(ty: SqlType) -> SqlType {
-    match is_array(ty) {
+    match is_array(ty) || ty == SqlType::Void {
         true => SqlType::Text,
         false => ty,
     }
