@@ -417,7 +417,11 @@ impl Embedding<'_, '_> {
             numbers: Vec::new(),
             columns: columns.to_vec(),
         };
-        for column in kept.columns.iter_mut().filter(|column| column.ty == SqlType::Void) {
+        for column in kept
+            .columns
+            .iter_mut()
+            .filter(|column| column.ty == SqlType::Void)
+        {
             column.ty = SqlType::Text;
         }
         for column in columns {

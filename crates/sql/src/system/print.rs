@@ -12,6 +12,7 @@ use crate::names::{self, inner};
 use crate::parse::{self, parse_expression};
 use crate::planner::Planner;
 use crate::records::ColumnRecord;
+use crate::routine::{is_routine, matched};
 use crate::scope::Scope;
 use crate::types;
 use crate::view::context_of;
@@ -228,7 +229,24 @@ pub(super) fn default(
 impl Printer<'_, '_, '_> {
     fn ty(&self, node: &Node) -> Option<SqlType> {
         let bound = Binder::new(self.planner, self.scope, "expressions").bind(node);
+        let bound = bound.or_else(|_| self.binder().bind(node));
         bound.ok().map(|expr| expr.ty())
+    }
+
+    /// What belongs to a table may call functions.
+    fn binder(&self) -> Binder<'_, '_> {
+        Binder::new(self.planner, self.scope, "check constraints")
+    }
+
+    /// The types that a user's function takes here, one for each that is given.
+    fn wanted_by_routine(&self, call: &protobuf::FuncCall) -> Option<Vec<SqlType>> {
+        if !is_routine(self.planner, call) {
+            return None;
+        }
+        let found = matched(&self.binder(), call, false).ok()?;
+        let parameters = found.signature.parameters.iter();
+        let inputs = parameters.filter(|parameter| parameter.is_input());
+        Some(inputs.map(|parameter| parameter.ty).collect())
     }
 
     /// The text; `None` for a form that is not known here. `wanted`: what an untyped literal is read as.
@@ -675,7 +693,10 @@ impl Printer<'_, '_, '_> {
         }
         let own: Option<Vec<SqlType>> = call.args.iter().map(|arg| self.ty(arg)).collect();
         let resolved = function::resolve(&name, &own?);
-        let wanted = resolved.map(|found| found.args).unwrap_or_default();
+        let wanted = match resolved {
+            Ok(found) => found.args,
+            Err(_) => self.wanted_by_routine(call).unwrap_or_default(),
+        };
         let args = call
             .args
             .iter()
