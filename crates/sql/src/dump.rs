@@ -28,6 +28,7 @@ use quintet_base::types::{format_declared, format_type};
 use quintet_base::{RoleId, SqlError, SqlResult, SqlType};
 use quintet_ir::partition::Partitioning;
 use quintet_ir::schema::{SequenceDef, TableRef};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One line of a dump.
@@ -88,10 +89,7 @@ impl Catalog {
                 format!("CREATE EXTENSION {name} WITH SCHEMA {schema}"),
             );
         }
-        let path = |schema: &str| match schema {
-            "public" => None,
-            other => Some(format!("{}, public", quoted(other))),
-        };
+        let path = path_of;
         for sequence in self.lasting_sequences().filter(|s| !self.is_identity(s)) {
             let name = qualified(&sequence.schema, &sequence.name);
             let text = format!(
@@ -106,6 +104,20 @@ impl Catalog {
             let text = on_path(path(&record.schema), type_text(record));
             add("before", run(), text);
         }
+        // Tables' expressions call some functions, which so come before them.
+        let mut called = BTreeSet::new();
+        for table in self.lasting_tables() {
+            table.callees(&mut |callee| {
+                called.insert(callee.id);
+            });
+        }
+        let lasting = |routine: &&Arc<StoredRoutine>| !is_temporary(&routine.record.schema);
+        let routines = self.all_routines().filter(lasting);
+        let (early, late): (Vec<_>, Vec<_>) =
+            routines.partition(|routine| called.contains(&routine.record.id));
+        for routine in early {
+            add("before", run(), self.routine_text(routine)?);
+        }
         let is_plain = |table: &&TableRef| self.matview(table.id).is_none();
         for table in self.lasting_tables().filter(is_plain) {
             let record = self.known(table.id)?;
@@ -119,18 +131,8 @@ impl Catalog {
                     .for_each(|text| add("before", run(), text));
             }
         }
-        let lasting = |routine: &&Arc<StoredRoutine>| !is_temporary(&routine.record.schema);
-        for routine in self.all_routines().filter(lasting) {
-            let record = &routine.record;
-            let mut text = record.text.trim().trim_end_matches(';').to_owned();
-            if !record.altered.is_empty() {
-                let name = qualified(&record.schema, &record.name);
-                let types = routine.signature(self)?.input_types();
-                for said in &record.altered {
-                    text += &format!(";\nALTER ROUTINE {name}({types}) {}", said_of(said));
-                }
-            }
-            add("before", run(), on_path(path(&record.schema), text));
+        for routine in late {
+            add("before", run(), self.routine_text(routine)?);
         }
         for view in self.views_in_order() {
             let columns = list(view.columns.iter().map(|column| &*column.name));
@@ -375,6 +377,20 @@ impl Catalog {
             Some(qualified(&schema, &name))
         });
         named.unwrap_or(statement)
+    }
+
+    /// A routine with what ALTER has said of it.
+    fn routine_text(&self, routine: &StoredRoutine) -> SqlResult<String> {
+        let record = &routine.record;
+        let mut text = record.text.trim().trim_end_matches(';').to_owned();
+        if !record.altered.is_empty() {
+            let name = qualified(&record.schema, &record.name);
+            let types = routine.signature(self)?.input_types();
+            for said in &record.altered {
+                text += &format!(";\nALTER ROUTINE {name}({types}) {}", said_of(said));
+            }
+        }
+        Ok(on_path(path_of(&record.schema), text))
     }
 
     fn lasting_tables(&self) -> impl Iterator<Item = &TableRef> {
@@ -700,6 +716,14 @@ fn said_of(altered: &str) -> &str {
 }
 
 /// A statement that is read with another search path.
+/// Where the names in a definition are looked for, if not where they are anyway.
+fn path_of(schema: &str) -> Option<String> {
+    match schema {
+        "public" => None,
+        other => Some(format!("{}, public", quoted(other))),
+    }
+}
+
 fn on_path(path: Option<String>, statement: String) -> String {
     let Some(path) = path else {
         return statement;

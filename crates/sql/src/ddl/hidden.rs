@@ -123,6 +123,27 @@ pub(super) fn predicate(
     Ok((number, text))
 }
 
+/// Whether hidden columns that `before` lacks call functions. What they are is not computed as rows are read, so every row is written anew.
+///
+/// # Errors
+/// What binding says.
+pub(super) fn calls_anew(
+    planner: &Planner,
+    before: &TableRef,
+    record: &TableRecord,
+) -> SqlResult<bool> {
+    let scope = super::constraint::scope_of(record);
+    let new = |(number, _): &&(usize, String)| {
+        *number >= before.columns.len() && record.is_hidden(*number)
+    };
+    for (number, text) in record.more.generated.iter().filter(new) {
+        if stored::generated(planner, &scope, text, &record.columns[*number])?.calls_routine() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn must_be_immutable(expr: &Expr, what: &str) -> SqlResult<()> {
     if is_immutable(expr) {
         return Ok(());

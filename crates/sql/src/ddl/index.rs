@@ -27,6 +27,7 @@ use pg_query::protobuf::{IndexElem, IndexStmt};
 use quintet_base::{IndexId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::TableDef;
+use quintet_ir::{ColumnDef, Expr};
 
 pub(super) use method::{check_inverted, is_inverted, must_have_class, no_class};
 
@@ -124,12 +125,40 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
         constraint: false,
     });
     method::check_inverted(&record)?;
+    let anew = hidden::calls_anew(planner, &table, &record)?;
+    let old_spaces = spaces_of(&table);
+    if anew {
+        draft.renew_spaces(&mut record);
+        let columns = record.columns.iter_mut();
+        columns.for_each(|column| column.missing = None);
+    }
     draft.put_table(&record)?;
-    draft.work(Work::Fence(spaces_of(&table)));
-    let table = draft.table_to_be(table.id)?;
-    let index = table.indexes.len() - 1;
-    draft.work(Work::BuildIndex { table, index });
+    draft.work(Work::Fence(old_spaces.clone()));
+    let to = draft.table_to_be(table.id)?;
+    if anew {
+        draft.work(Work::Rewrite {
+            columns: rows_anew(&table, &to),
+            from: table,
+            to,
+            rows: None,
+            fresh: true,
+        });
+        draft.work(Work::DropSpaces(old_spaces));
+    } else {
+        let index = to.indexes.len() - 1;
+        draft.work(Work::BuildIndex { table: to, index });
+    }
     draft.finish(TAG)
+}
+
+/// The columns of a row that is written anew, over the row as it was: new ones are generated.
+fn rows_anew(from: &TableDef, to: &TableDef) -> Vec<Expr> {
+    let value = |(number, column): (usize, &ColumnDef)| match &column.generated {
+        _ if column.dropped => Expr::null(column.ty),
+        Some(made) if number >= from.columns.len() => made.clone(),
+        _ => Expr::Column(number, column.ty),
+    };
+    to.columns.iter().enumerate().map(value).collect()
 }
 
 /// The columns that the rows of an index have along with its key.

@@ -43,7 +43,8 @@ impl Change<'_, '_, '_> {
             self.fill.clear();
             self.rewrite = true;
         }
-        self.rewrite |= added.primary_key;
+        self.rewrite |=
+            added.primary_key || hidden::calls_anew(self.draft.planner, &self.table, &self.record)?;
         self.not_null.extend(&added.not_null);
         let old_spaces = spaces_of(&self.table);
         let rewrite = self.rewrite;
@@ -123,7 +124,10 @@ impl Change<'_, '_, '_> {
             }
         };
         let value = |(number, column): (usize, &ColumnDef)| match &column.generated {
-            Some(made) if self.remade.contains(&number) => {
+            Some(made)
+                if self.remade.contains(&number)
+                    || column.hidden && number >= self.table.columns.len() =>
+            {
                 transform(made, &mut |part| match part {
                     Expr::Column(of, _) => Some(plain((*of, to.columns.get(*of)?))),
                     _ => None,
