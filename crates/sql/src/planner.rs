@@ -133,6 +133,8 @@ pub(crate) struct Planner<'a> {
     pub row_checks: RefCell<RowChecks>,
     /// What the statement is a part of.
     pub part_of: Cell<PartOf>,
+    /// Where who reads a definition looks for bare names, if that is somebody else.
+    pub read_from: RefCell<Option<Vec<String>>>,
 }
 
 /// What a search path names, in its order.
@@ -235,6 +237,7 @@ impl<'a> Planner<'a> {
             read_targets: RefCell::default(),
             row_checks: RefCell::default(),
             part_of: Cell::default(),
+            read_from: RefCell::default(),
         }
     }
 
@@ -265,6 +268,13 @@ impl<'a> Planner<'a> {
     /// The schemas that bare names are looked for in.
     pub fn path(&self) -> &[String] {
         &self.path
+    }
+
+    /// Whether who reads a definition finds a schema's objects by their bare names, if no other is in the way.
+    pub fn is_read_from(&self, schema: &str) -> bool {
+        let elsewhere = self.read_from.borrow();
+        let path = elsewhere.as_deref().unwrap_or(&self.path);
+        path.iter().any(|known| known == schema)
     }
 
     /// The same without the session's temporary schema, unless the path names it.

@@ -61,7 +61,11 @@ struct Printer<'p, 'a, 'r> {
 pub(super) fn within<R>(reader: &Planner, home: &str, act: impl FnOnce(&Planner) -> R) -> R {
     let path = format!("{}, public", quoted(home));
     let context = context_of(reader.context, &path);
-    act(&Planner::new(&context, "", &[]))
+    let planner = Planner::new(&context, "", &[]);
+    let elsewhere = reader.read_from.borrow().clone();
+    let told = elsewhere.unwrap_or_else(|| reader.path().to_vec());
+    planner.read_from.replace(Some(told));
+    act(&planner)
 }
 
 /// A stored expression's text, printed; as it is stored if it cannot be read any more.
@@ -238,15 +242,21 @@ impl Printer<'_, '_, '_> {
         Binder::new(self.planner, self.scope, "check constraints")
     }
 
-    /// The types that a user's function takes here, one for each that is given.
-    fn wanted_by_routine(&self, call: &protobuf::FuncCall) -> Option<Vec<SqlType>> {
+    /// A user's function that is called: its name, with the schema where the reader needs that, and the types that it takes here, one for
+    /// each that is given.
+    fn routine(&self, call: &protobuf::FuncCall) -> Option<(String, Vec<SqlType>)> {
         if !is_routine(self.planner, call) {
             return None;
         }
         let found = matched(&self.binder(), call, false).ok()?;
         let parameters = found.signature.parameters.iter();
         let inputs = parameters.filter(|parameter| parameter.is_input());
-        Some(inputs.map(|parameter| parameter.ty).collect())
+        let record = &self.planner.catalog().routine(found.signature.id)?.record;
+        let name = match self.reader.is_read_from(&record.schema) {
+            true => quoted(&record.name),
+            false => format!("{}.{}", quoted(&record.schema), quoted(&record.name)),
+        };
+        Some((name, inputs.map(|parameter| parameter.ty).collect()))
     }
 
     /// The text; `None` for a form that is not known here. `wanted`: what an untyped literal is read as.
@@ -693,9 +703,9 @@ impl Printer<'_, '_, '_> {
         }
         let own: Option<Vec<SqlType>> = call.args.iter().map(|arg| self.ty(arg)).collect();
         let resolved = function::resolve(&name, &own?);
-        let wanted = match resolved {
-            Ok(found) => found.args,
-            Err(_) => self.wanted_by_routine(call).unwrap_or_default(),
+        let (name, wanted) = match resolved {
+            Ok(found) => (name, found.args),
+            Err(_) => self.routine(call).unwrap_or((name, Vec::new())),
         };
         let args = call
             .args
