@@ -143,11 +143,27 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// A table's record as this change has it so far, if it has changed it.
     pub fn changed_table(&self, id: TableId) -> SqlResult<Option<TableRecord>> {
-        let key = RecordKey::Table(id).encode();
+        let written = self.written(RecordKey::Table(id));
+        written.map(records::read_table).transpose()
+    }
+
+    /// What this change has written last under a key.
+    fn written(&self, key: RecordKey) -> Option<&[u8]> {
+        let key = key.encode();
         let last = self.changes.iter().rev().find(|change| change.key == key);
         last.and_then(|change| change.value.as_deref())
-            .map(records::read_table)
-            .transpose()
+    }
+
+    /// A view's record as this change has it so far, if it has changed it.
+    pub fn changed_view(&self, id: TableId) -> SqlResult<Option<ViewRecord>> {
+        let written = self.written(RecordKey::View(id));
+        written.map(records::read_view).transpose()
+    }
+
+    /// A routine's record as this change has it so far, if it has changed it.
+    pub fn changed_routine(&self, id: RoutineId) -> SqlResult<Option<RoutineRecord>> {
+        let written = self.written(RecordKey::Routine(id));
+        written.map(records::read_routine).transpose()
     }
 
     /// The sequence of a column, as this change has it so far.
@@ -328,6 +344,13 @@ impl<'p, 'a> Draft<'p, 'a> {
     /// Writes the record of a new extension.
     pub fn put_extension(&mut self, record: &ExtensionRecord) -> SqlResult<()> {
         let key = RecordKey::Extension(self.id());
+        self.changes.push(records::write(key, record)?);
+        Ok(())
+    }
+
+    /// Writes the record of an extension anew.
+    pub fn change_extension(&mut self, number: u32, record: &ExtensionRecord) -> SqlResult<()> {
+        let key = RecordKey::Extension(number);
         self.changes.push(records::write(key, record)?);
         Ok(())
     }

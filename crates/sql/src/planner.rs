@@ -589,6 +589,14 @@ impl<'a> Planner<'a> {
         needs
     }
 
+    /// The same of what was defined before and is used now, a view or a policy: what its names mean was found when it was made, so
+    /// nobody needs to find it now.
+    pub fn needs_of_definition(&self) -> Vec<Need> {
+        let mut needs = self.take_needs();
+        needs.retain(|need| need.object.kind != ObjectKind::Schema);
+        needs
+    }
+
     pub fn warn(&self, message: SqlError) {
         self.notices.borrow_mut().push(Notice {
             severity: "WARNING",

@@ -184,8 +184,8 @@ impl Target {
         planner.calls.take_over(&inside.calls);
         planner.reads_as(&inside);
         match invokers {
-            true => planner.need_of_user(inside.take_needs()),
-            false => planner.need_of_view(view.id, inside.take_needs()),
+            true => planner.need_of_user(inside.needs_of_definition()),
+            false => planner.need_of_view(view.id, inside.needs_of_definition()),
         }
         Ok(target)
     }

@@ -39,13 +39,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateSchemaStmt) -> SqlResu
         let message = format!("must be member of role \"{owner}\"");
         return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
     }
-    if name.starts_with("pg_") {
-        return Err(SqlError::new(
-            SqlState::RESERVED_NAME,
-            format!("unacceptable schema name \"{name}\""),
-        )
-        .detail("The prefix \"pg_\" is reserved for system schemas."));
-    }
+    refuse_reserved(name)?;
     if planner.catalog().has_schema(name) {
         let message = format!("schema \"{name}\" already exists");
         if !statement.if_not_exists {
@@ -74,7 +68,20 @@ pub(super) fn create(planner: &Planner, statement: &CreateSchemaStmt) -> SqlResu
     draft.finish(TAG)
 }
 
-/// The number of a schema that can be dropped.
+/// Refuses a name that only the system gives.
+///
+/// # Errors
+/// `42939`.
+pub(super) fn refuse_reserved(name: &str) -> SqlResult<()> {
+    if !name.starts_with("pg_") {
+        return Ok(());
+    }
+    let message = format!("unacceptable schema name \"{name}\"");
+    let error = SqlError::new(SqlState::RESERVED_NAME, message);
+    Err(error.detail("The prefix \"pg_\" is reserved for system schemas."))
+}
+
+/// The number of a schema that can be changed.
 pub(super) fn own(planner: &Planner, name: &str) -> SqlResult<u32> {
     if is_temporary(name) {
         return Err(
