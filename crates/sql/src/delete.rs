@@ -28,7 +28,6 @@ pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResul
     let relation = required(statement.relation.as_ref())?;
     let of = Target::find(planner, relation, Doing::Delete)?;
     of.need(planner, Privileges::DELETE);
-    of.need_below(planner, Privileges::SELECT);
     let mut from = of.from(relation);
     from.add_items(planner, &statement.using_clause)?;
     let subqueries = Subqueries::new(from.width);

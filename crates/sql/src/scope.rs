@@ -79,6 +79,12 @@ impl TableOid {
         }
     }
 
+    /// It is named in a statement.
+    fn read(&self, planner: &Planner) -> &ScopeColumn {
+        planner.names_beyond_columns(TableId(self.relation));
+        self.column()
+    }
+
     fn column(&self) -> &ScopeColumn {
         self.column.get_or_init(|| {
             let mut branches = Vec::new();
@@ -299,7 +305,7 @@ impl Scope {
                     .iter()
                     .filter_map(|table| table.table_oid.as_ref());
                 return match (numbers.next(), numbers.next()) {
-                    (Some(only), None) if *column == TABLE_OID => Ok(only.column()),
+                    (Some(only), None) if *column == TABLE_OID => Ok(only.read(planner)),
                     (Some(_), Some(_)) if *column == TABLE_OID => {
                         let message = format!("column reference \"{column}\" is ambiguous");
                         Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location))
@@ -331,7 +337,7 @@ impl Scope {
                 Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location))
             }
             (None, _) => match &found.table_oid {
-                Some(number) if column == TABLE_OID => Ok(number.column()),
+                Some(number) if column == TABLE_OID => Ok(number.read(planner)),
                 _ => undefined(format!("column {table}.{column} does not exist")),
             },
         }

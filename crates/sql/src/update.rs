@@ -37,7 +37,6 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
     let relation = required(statement.relation.as_ref())?;
     let of = Target::find(planner, relation, Doing::Update)?;
     of.need(planner, Privileges::UPDATE);
-    of.need_below(planner, Privileges::SELECT);
     let mut from = of.from(relation);
     from.add_items(planner, &statement.from_clause)?;
     let subqueries = Subqueries::new(from.width);
@@ -191,6 +190,7 @@ pub(crate) fn bind_assignments(
             return Err(SqlError::internal("an assignment to nothing"));
         };
         let number = of.column(planner, &target.name, target.location, Doing::Update)?;
+        of.need_column(planner, &target.name, number, Privileges::UPDATE);
         let is_part = !target.indirection.is_empty();
         let is_assigned = assignments.iter().any(|(other, _)| *other == number);
         if is_assigned && !(is_part && parts.contains(&number)) {

@@ -85,7 +85,7 @@ pub(crate) fn bind_view(
     let select = query_of(view)?;
     let select = &*locked_below(planner, name, &select)?;
     if !select.locking_clause.is_empty() && !planner.locking.borrow().is_empty() {
-        planner.need_table(view.id, Privileges::UPDATE);
+        planner.need_some(view.id, Privileges::UPDATE);
     }
     let context = context_within(planner.context, view);
     let nothing = Variables::default();
@@ -113,7 +113,7 @@ pub(crate) fn bind_view(
     planner.reads_as(&inside);
     match invokers {
         true => {
-            planner.need_table(view.id, Privileges::SELECT);
+            planner.need_source(view.id);
             planner.need_of_user(inside.needs_of_definition());
         }
         false => planner.need_view(view.id, inside.needs_of_definition()),

@@ -172,8 +172,14 @@ pub(super) fn index_expressions(planner: &Planner, table: &TableDef, number: u32
     let hidden = index.asked().iter().filter(|c| record.is_hidden(**c));
     let scope = Scope::of_table(table);
     let texts: Vec<String> = within(planner, &table.schema, |planner| {
-        let texts =
-            hidden.filter_map(|c| Some(source((planner, planner), &scope, record.generated(*c)?, false)));
+        let texts = hidden.filter_map(|c| {
+            Some(source(
+                (planner, planner),
+                &scope,
+                record.generated(*c)?,
+                false,
+            ))
+        });
         texts.collect()
     });
     match texts.is_empty() {
