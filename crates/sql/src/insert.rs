@@ -87,14 +87,12 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
         Some(clause) => on_conflict(planner, &into, relation, clause)?,
         None => None,
     };
-    if into.is_view() && statement.returning_clause.is_some() {
-        into.need_reads(planner);
-    }
     let (returning, outputs) = bind_returning(
         planner,
         &into.from(relation).scope,
         statement.returning_clause.as_ref(),
     )?;
+    into.need_reads(planner);
     let insert = Insert {
         table,
         source,
@@ -419,7 +417,6 @@ fn on_conflict(
 ) -> SqlResult<Option<OnConflict>> {
     let arbiter = match clause.infer.as_deref() {
         Some(infer) => {
-            into.need_reads(planner);
             planner.note_target_read(into.relation());
             Some(arbiter(planner, into, infer)?)
         }

@@ -628,6 +628,8 @@ impl<'a> Planner<'a> {
     pub fn take_needs(&self) -> Vec<Need> {
         let mut needs = self.needs.take();
         needs.extend(self.users_needs.take());
+        // As PostgreSQL asks: what the statement itself names, then what is below views.
+        needs.sort_by_key(|need| need.role.is_some());
         needs
     }
 

@@ -71,7 +71,7 @@ struct Seen {
     owners: Vec<(Option<RoleId>, TableId)>,
     /// As many of the conditions are asked before those of the statement.
     barrier: usize,
-    /// What is needed below it to read what it shows, if the statement only puts rows into it. Else that has been said.
+    /// What is needed below it to read what it shows.
     reads: Vec<Need>,
 }
 
@@ -188,7 +188,7 @@ impl Target {
         planner.reads_as(&inside);
         let mut needs = inside.needs_of_definition();
         // What a query in a view's condition reads is read by its check.
-        if let (Doing::Insert, Some(seen)) = (doing, &mut target.seen)
+        if let Some(seen) = &mut target.seen
             && !has_subquery(&simple.select)
         {
             let is_read = |need: &Need| need.privileges == Privileges::SELECT;
@@ -234,9 +234,11 @@ impl Target {
         }
     }
 
-    /// The rows of an INSERT are read, too: the owners of views need privileges for that.
+    /// If the statement, all of which has been bound, reads what it changes, the owners of views need privileges for that.
     pub fn need_reads(&self, planner: &Planner) {
-        if let Some(seen) = &self.seen {
+        if let Some(seen) = &self.seen
+            && planner.reads_target(self.relation())
+        {
             planner.need_all(seen.reads.clone());
         }
     }

@@ -51,6 +51,7 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
     let conditions = target_conditions(planner, &from, &subqueries, where_clause)?;
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
+    of.need_reads(planner);
     let checks = of.secure(planner, &mut from, row_security::Command::Update)?;
     let (mut source, frame) = plan_target_rows(&from, &subqueries, conditions)?;
     let assignments: Vec<(usize, Expr)> = assignments

@@ -261,14 +261,14 @@ mod tests {
         assert_eq!(
             shown(text),
             [
-                "Relation s.t at 29",
-                "Routine f at 36",
-                "Type mood at 43",
-                "Routine nextval at 50",
-                "Relation s.q at 58",
-                "Relation s.t at 70",
-                "Relation u at 101",
-                "Routine g at 112",
+                "Relation s.t at 28",
+                "Routine f at 35",
+                "Type mood at 42",
+                "Routine nextval at 49",
+                "Relation s.q at 57",
+                "Relation s.t at 69",
+                "Relation u at 102",
+                "Routine g at 113",
                 "Relation w at 149",
             ]
         );
