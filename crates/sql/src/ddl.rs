@@ -354,7 +354,7 @@ fn drop_table(
     foreign_key::release(draft, &record, &Going::Table, cascade, together)?;
     let what = format!("table {}", table.name);
     view::release(draft, &what, id, None, cascade, together)?;
-    drop_type::release_rows(draft, table, cascade)?;
+    drop_type::release_rows(draft, table, cascade, together)?;
     partition::release(draft, table, cascade, together)?;
     let going = [together, &[id]].concat();
     for sequence in owned_sequences(draft.planner.catalog(), id, None) {

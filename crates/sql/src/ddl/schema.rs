@@ -1,8 +1,9 @@
 //! CREATE SCHEMA, DROP SCHEMA.
 //!
 //! Relies on: `draft`, the other files of `ddl` for what goes with a schema.  Promises: a schema that holds something
-//! goes with CASCADE only.  Does not: elements in CREATE SCHEMA, or RENAME, or drop the system's schemas
-//! (0A000).
+//! goes with CASCADE only.  Does not: rename (`set_schema`), or drop the system's schemas (0A000).
+
+mod elements;
 
 use super::{drop_table, drop_type, release_function, release_routine, release_sequence, view};
 use crate::catalog::{Catalog, Relation};
@@ -20,9 +21,6 @@ use quintet_ir::Privileges;
 
 pub(super) fn create(planner: &Planner, statement: &CreateSchemaStmt) -> SqlResult<Planned> {
     const TAG: &str = "CREATE SCHEMA";
-    if !statement.schema_elts.is_empty() {
-        return Err(SqlError::unsupported("elements in CREATE SCHEMA"));
-    }
     let name = match (&*statement.schemaname, &statement.authrole) {
         ("", Some(role)) => planner.catalog().roles().name(role_named(planner, role)?),
         (name, _) => name.to_string(),
@@ -65,7 +63,8 @@ pub(super) fn create(planner: &Planner, statement: &CreateSchemaStmt) -> SqlResu
         let access = Access { owner, acl: None };
         draft.put_access(&access.record(number))?;
     }
-    draft.finish(TAG)
+    let made = draft.finish(TAG)?;
+    elements::add(planner, made, (name, owner), &statement.schema_elts)
 }
 
 /// Refuses a name that only the system gives.
