@@ -377,11 +377,24 @@ impl<'a> Planner<'a> {
                 .map_or_else(Vec::new, |own| catalog.routines(own, name)),
             Some(schema) => catalog.routines(schema, name),
             None => {
-                let found = self.path.iter();
+                let key = |stored: &Arc<StoredRoutine>| {
+                    let signature = stored.signature(catalog).ok()?;
+                    Some(signature.key())
+                };
+                let mut found: Vec<&Arc<StoredRoutine>> = Vec::new();
+                for schema in self.path.iter().filter(|schema| !is_temporary(schema)) {
+                    let before = found.len();
+                    for stored in catalog.routines(schema, name) {
+                        // One with the same parameters in a schema that comes before hides it.
+                        let own = if before > 0 { key(stored) } else { None };
+                        let hides =
+                            |other: &&Arc<StoredRoutine>| own.is_some() && key(other) == own;
+                        if !found[..before].iter().any(hides) {
+                            found.push(stored);
+                        }
+                    }
+                }
                 found
-                    .filter(|schema| !is_temporary(schema))
-                    .flat_map(|schema| catalog.routines(schema, name))
-                    .collect()
             }
         }
     }

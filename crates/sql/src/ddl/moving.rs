@@ -24,16 +24,18 @@ use crate::records::{
     MatviewRecord, PolicyRecord, RoutineRecord, TableRecord, TriggerRecord, TypeKind, TypeRecord,
     ViewRecord,
 };
-use crate::rewrite::same;
+use crate::rewrite::{same, transform};
 use crate::row_security::unasked;
 use crate::select::plan_query;
+use crate::temporary::is_temporary;
 use crate::view::{context_of, context_within, query_of};
 use names::{Class, Name, names_in};
 use pg_query::NodeEnum;
 use quintet_base::{SqlError, SqlResult, SqlType, TableId};
-use quintet_ir::Need;
 use quintet_ir::ddl::Work;
+use quintet_ir::function::DOMAIN_HOLDS;
 use quintet_ir::function::quoted_identifier;
+use quintet_ir::{Expr, Need};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What goes from one schema to another.
@@ -146,8 +148,8 @@ impl Respelling<'_, '_> {
     fn will_have(&self, class: Class, schema: &str, name: &str) -> bool {
         let moves = self.moves;
         if schema == moves.to && moves.takes(class, name) {
-            return moves.everything && has(self.catalog, class, &moves.from, name)
-                || !moves.everything
+            return !moves.everything
+                || has(self.catalog, class, &moves.from, name)
                 || has(self.catalog, class, schema, name);
         }
         let stays = class == Class::Routine
@@ -164,6 +166,10 @@ impl Respelling<'_, '_> {
             Some(schema) => schema.clone(),
             None => paths.before.iter().find(knows)?.clone(),
         };
+        // Of a session's own things others know nothing.
+        if is_temporary(&means) {
+            return None;
+        }
         let moved = means == self.moves.from && self.moves.takes(name.class, &name.name);
         let should = match moved {
             true => self.moves.to.clone(),
@@ -203,9 +209,14 @@ impl Respelling<'_, '_> {
 
     /// A statement's text with its names written anew; `None`: it stays as it is.
     fn statement(&self, text: &str, node: &NodeEnum, paths: &Paths) -> SqlResult<Option<String>> {
+        self.spelled(text, names_in(node), paths)
+    }
+
+    /// The same with these of its names only.
+    fn spelled(&self, text: &str, names: Vec<Name>, paths: &Paths) -> SqlResult<Option<String>> {
         let mut edits = BTreeMap::new();
         let words = parse::scan(text)?;
-        for name in names_in(node) {
+        for name in names {
             self.refuse_unclear(&name)?;
             let Some(schema) = self.schema_for(&name, paths) else {
                 continue;
@@ -276,6 +287,46 @@ pub(super) fn respell_others(draft: &mut Draft, moves: &Moves) -> SqlResult<()> 
         }
     }
     verify(draft, moves)
+}
+
+/// The text of a new view's query, which names its relations by a search path of several schemas: with these in the text, so that one that
+/// is made later in another schema of the path takes no name over.
+///
+/// # Errors
+/// What the parser says.
+pub(super) fn spelled_out(inside: &Planner, text: String) -> SqlResult<String> {
+    if inside.named_path().len() < 2 {
+        return Ok(text);
+    }
+    let Some(node) = node_of(&text)? else {
+        return Ok(text);
+    };
+    let moves = Moves::new("", "");
+    let relations = names_in(&node).into_iter();
+    let relations = relations.filter(|name| name.class == Class::Relation);
+    let paths = Paths {
+        before: inside.path().to_vec(),
+        after: Vec::new(),
+    };
+    let now = respelling(inside, &moves).spelled(&text, relations.collect(), &paths)?;
+    Ok(now.unwrap_or(text))
+}
+
+/// The text of an expression that is kept in a schema: names that would mean something else there have schemas before them.
+///
+/// # Errors
+/// What the parser says.
+pub(super) fn at_home(planner: &Planner, schema: &str, text: String) -> SqlResult<String> {
+    if is_temporary(schema) {
+        return Ok(text);
+    }
+    let moves = Moves::new("", "");
+    let paths = Paths {
+        before: planner.path().to_vec(),
+        after: home(planner.catalog(), &moves, schema, None).before,
+    };
+    let now = respelling(planner, &moves).expression(&text, &paths)?;
+    Ok(now.unwrap_or(text))
 }
 
 fn respelling<'m, 'c>(planner: &Planner<'c>, moves: &'m Moves) -> Respelling<'m, 'c> {
@@ -509,6 +560,14 @@ fn meaning(catalog: &Catalog, outer: &PlanContext, view: &ViewRecord) -> SqlResu
     Ok((planner.uses(), planner.needs_of_definition(), types))
 }
 
+/// An expression without what a domain says if a value is none of its own: that has the domain's schema in it.
+fn unworded(expr: &Expr) -> Expr {
+    transform(expr, &mut |part| match part {
+        Expr::Call { function, args, .. } if function.name == DOMAIN_HOLDS => args.first().cloned(),
+        _ => None,
+    })
+}
+
 /// Looks whether what was written anew means what it meant.
 ///
 /// # Errors
@@ -554,7 +613,7 @@ fn verify(draft: &Draft, moves: &Moves) -> SqlResult<()> {
         });
         let mut pairs = checks.chain(pairs);
         let is_same = |(old, new)| match (old, new) {
-            (Some(old), Some(new)) => same(old, new),
+            (Some(old), Some(new)) => same(&unworded(old), &unworded(new)),
             (old, new) => old.is_none() && new.is_none(),
         };
         if !pairs.all(is_same) {
