@@ -253,7 +253,7 @@ pub(crate) fn definition(outer: &PlanContext, view: &ViewRecord, pretty: bool) -
         .ok()
         .and_then(|select| query_text((&planner, &reader), &select, view, pretty));
     match printed {
-        Some(text) => format!("{text};"),
+        Some(text) => without_schemas(&reader, format!("{text};")),
         None => format!(" {};", without_schemas(&reader, with_names(&planner, view))),
     }
 }
@@ -351,7 +351,7 @@ pub(crate) fn with_schemas(
     text
 }
 
-/// The text of a query without the schemas of relations that the reader finds by their names alone.
+/// The text of a query without the schemas of relations and routines that the reader finds by their names alone.
 fn without_schemas(reader: &Planner, mut text: String) -> String {
     let parsed = parse::parse(&text).ok();
     let node = parsed.and_then(|all| all.into_iter().next()?.into_node());
@@ -371,6 +371,18 @@ fn without_schemas(reader: &Planner, mut text: String) -> String {
             {
                 if let Ok(place) = usize::try_from(relation.location) {
                     said.borrow_mut().insert(place, relation.relname.clone());
+                }
+            }
+            NodeRef::FuncCall(call) => {
+                if let [schema, name] = names::strings(&call.funcname).as_slice()
+                    && let Ok(place) = usize::try_from(call.location)
+                {
+                    let found = reader.find_routines(None, name);
+                    let mut schemas = found.iter().map(|routine| &*routine.record.schema);
+                    if !found.is_empty() && schemas.all(|found| found == *schema) {
+                        // No query of WITH is called so.
+                        said.borrow_mut().insert(place, String::new());
+                    }
                 }
             }
             _ => {}

@@ -289,7 +289,7 @@ pub(super) fn respell_others(draft: &mut Draft, moves: &Moves) -> SqlResult<()> 
     verify(draft, moves)
 }
 
-/// The text of a new view's query, which names its relations by a search path of several schemas: with these in the text, so that one that
+/// The text of a new view's query, which names relations and routines by a search path of several schemas: with these in the text, so that one that
 /// is made later in another schema of the path takes no name over.
 ///
 /// # Errors
@@ -302,13 +302,23 @@ pub(super) fn spelled_out(inside: &Planner, text: String) -> SqlResult<String> {
         return Ok(text);
     };
     let moves = Moves::new("", "");
-    let relations = names_in(&node).into_iter();
-    let relations = relations.filter(|name| name.class == Class::Relation);
+    // Of routines in several schemas types say which is meant.
+    let is_clear = |name: &Name| match name.class {
+        Class::Relation => true,
+        Class::Routine => {
+            let found = inside.find_routines(None, &name.name);
+            let mut schemas = found.iter().map(|routine| &routine.record.schema);
+            let first = schemas.next();
+            first.is_some() && schemas.all(|schema| Some(schema) == first)
+        }
+        Class::Type => false,
+    };
+    let clear = names_in(&node).into_iter().filter(is_clear);
     let paths = Paths {
         before: inside.path().to_vec(),
         after: Vec::new(),
     };
-    let now = respelling(inside, &moves).spelled(&text, relations.collect(), &paths)?;
+    let now = respelling(inside, &moves).spelled(&text, clear.collect(), &paths)?;
     Ok(now.unwrap_or(text))
 }
 
