@@ -148,6 +148,8 @@ states! {
     INVALID_SAVEPOINT = b"3B001";
     /// A schema that is not there.
     INVALID_SCHEMA_NAME = b"3F000";
+    /// A schema that is said to be another's.
+    INVALID_SCHEMA_DEFINITION = b"42P15";
     /// Lost to a concurrent transaction; run it again.
     SERIALIZATION_FAILURE = b"40001";
     /// The outcome of a commit is not known.

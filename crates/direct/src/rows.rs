@@ -10,7 +10,9 @@ use quintet_base::row::RowReader;
 use quintet_base::{Bytes, SqlError, SqlResult, SqlState, SqlType, Value, key, text_format};
 use quintet_ir::partition::{Misfit, Part, Partitions};
 use quintet_ir::schema::CheckKind;
-use quintet_ir::{DetachedHost, Host, TableDef, eval};
+use quintet_ir::{
+    DetachedHost, Host, Need, Object, ObjectKind, Part as Needed, Privileges, TableDef, eval,
+};
 use std::borrow::Cow;
 
 /// Longest value shown of a failing row, in bytes, as in PostgreSQL.
@@ -272,6 +274,25 @@ fn is_hidden(table: &TableDef, host: &dyn Host) -> bool {
     !matches!(host.hides_rows(table.relation(), None), Ok(false))
 }
 
+/// True if the user may read a part of a table.
+fn may_read(table: &TableDef, part: Needed, host: &dyn Host) -> bool {
+    let need = Need {
+        object: Object {
+            kind: ObjectKind::Table,
+            number: table.relation().0,
+        },
+        privileges: Privileges::SELECT,
+        role: None,
+        part,
+    };
+    host.allow(&[need]).is_ok()
+}
+
+fn may_read_column(table: &TableDef, column: usize, host: &dyn Host) -> bool {
+    let number = u16::try_from(column + 1).unwrap_or(u16::MAX);
+    may_read(table, Needed::Column(number), host)
+}
+
 /// `(a, b)=(1, x)`; `None` for who is not to see it.
 pub(crate) fn key_text(
     table: &TableDef,
@@ -279,7 +300,8 @@ pub(crate) fn key_text(
     row: &[Value],
     host: &dyn Host,
 ) -> Option<String> {
-    if is_hidden(table, host) {
+    let reads = |column: &usize| may_read_column(table, *column, host);
+    if is_hidden(table, host) || !columns.iter().all(reads) {
         return None;
     }
     let names: Vec<&str> = columns
@@ -298,9 +320,18 @@ fn failing_row(table: &TableDef, row: &[Value], host: &dyn Host) -> Option<Strin
     if is_hidden(table, host) {
         return None;
     }
-    let values: Vec<String> = table
+    // Who may read some columns only sees these, by name.
+    let is_whole = may_read(table, Needed::Whole, host);
+    let shown: Vec<_> = table
         .visible_columns()
-        .map(|(i, column)| {
+        .filter(|(i, _)| is_whole || may_read_column(table, *i, host))
+        .collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let values: Vec<String> = shown
+        .iter()
+        .map(|&(i, column)| {
             let mut text = show(&row[i], column.ty, host);
             if text.len() > SHOWN_BYTES_MAX {
                 text.truncate(text.floor_char_boundary(SHOWN_BYTES_MAX));
@@ -309,7 +340,13 @@ fn failing_row(table: &TableDef, row: &[Value], host: &dyn Host) -> Option<Strin
             text
         })
         .collect();
-    Some(format!("Failing row contains ({}).", values.join(", ")))
+    let values = values.join(", ");
+    if is_whole {
+        return Some(format!("Failing row contains ({values})."));
+    }
+    let names: Vec<&str> = shown.iter().map(|(_, column)| &*column.name).collect();
+    let names = names.join(", ");
+    Some(format!("Failing row contains ({names}) = ({values})."))
 }
 
 pub(crate) fn show(value: &Value, ty: SqlType, host: &dyn Host) -> String {

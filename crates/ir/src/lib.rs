@@ -79,7 +79,7 @@ pub use formula::{Computed, Formula};
 pub use function::Function;
 pub use guise::Guise;
 pub use plan::{Access, KeyRange, Path, Plan};
-pub use privilege::{Need, Needs, Object, ObjectKind, Privileges};
+pub use privilege::{Need, Needs, Object, ObjectKind, Part, Privileges};
 pub use references::{ForeignKey, References, ReferentialAction};
 pub use routine::{Program, Routine};
 pub use schema::{ColumnDef, IndexDef, SequenceDef, TableDef};

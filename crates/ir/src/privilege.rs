@@ -161,6 +161,36 @@ pub struct Object {
     pub number: u32,
 }
 
+/// How much of an object privileges are needed on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// A relation, or any column of it.
+    Any,
+    /// A relation, or its column with this number, from 1.
+    Column(u16),
+}
+
+impl Part {
+    /// As a number: 0 the whole, the column's, or the greatest for any.
+    fn number(self) -> u32 {
+        match self {
+            Part::Whole => 0,
+            Part::Any => u32::MAX,
+            Part::Column(number) => u32::from(number),
+        }
+    }
+
+    fn of_number(number: u32) -> Option<Part> {
+        match number {
+            0 => Some(Part::Whole),
+            u32::MAX => Some(Part::Any),
+            number => u16::try_from(number).ok().map(Part::Column),
+        }
+    }
+}
+
 /// What is needed on one object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Need {
@@ -171,29 +201,33 @@ pub struct Need {
     /// Who must have them: the owner of a view or of a routine that is run with its owner's rights; `None`: who runs the
     /// statement.
     pub role: Option<RoleId>,
+    /// On how much of it.
+    pub part: Part,
 }
 
 impl Need {
-    /// Needs as numbers, for an expression that asks for them: kind, number, privileges and role of each; role 0: who runs the statement.
+    /// Needs as numbers, for an expression that asks for them: kind, number, privileges, role and part of each; role 0: who runs the statement.
     pub fn numbers(needs: &[Need]) -> Vec<u32> {
         let parts = |need: &Need| {
             let Need {
                 object,
                 privileges,
                 role,
+                part,
             } = *need;
             let kind = ObjectKind::ALL.iter().position(|kind| *kind == object.kind);
             let role = role.unwrap_or(RoleId::PUBLIC);
             let kind = u32::try_from(kind.unwrap_or(0)).unwrap_or(0);
-            [kind, object.number, u32::from(privileges.0), role.0]
+            let privileges = u32::from(privileges.0);
+            [kind, object.number, privileges, role.0, part.number()]
         };
         needs.iter().flat_map(parts).collect()
     }
 
     /// The needs that are these numbers.
     pub fn of_numbers(numbers: &[u32]) -> Vec<Need> {
-        let (all, _) = numbers.as_chunks::<4>();
-        let need = |[kind, number, privileges, role]: &[u32; 4]| {
+        let (all, _) = numbers.as_chunks::<5>();
+        let need = |[kind, number, privileges, role, part]: &[u32; 5]| {
             let kind = usize::try_from(*kind).ok();
             Some(Need {
                 object: Object {
@@ -202,6 +236,7 @@ impl Need {
                 },
                 privileges: Privileges(u16::try_from(*privileges).ok()?),
                 role: Some(RoleId(*role)).filter(|role| *role != RoleId::PUBLIC),
+                part: Part::of_number(*part)?,
             })
         };
         all.iter().filter_map(need).collect()
@@ -222,7 +257,12 @@ impl fmt::Display for Need {
             ObjectKind::Database => "database",
             ObjectKind::Type => "type",
         };
-        write!(f, "{:?} on {kind} {number}", self.privileges)
+        write!(f, "{:?} on {kind} {number}", self.privileges)?;
+        match self.part {
+            Part::Whole => Ok(()),
+            Part::Any => write!(f, ", any column"),
+            Part::Column(column) => write!(f, ", column {column}"),
+        }
     }
 }
 
@@ -238,6 +278,7 @@ mod tests {
                 object: Object { kind, number },
                 privileges: Privileges::SELECT | Privileges::USAGE,
                 role: (number % 2 == 0).then_some(RoleId(number)),
+                part: [Part::Whole, Part::Any, Part::Column(7)][number as usize % 3],
             })
             .collect();
         assert_eq!(Need::of_numbers(&Need::numbers(&all)), all);

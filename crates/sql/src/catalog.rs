@@ -12,9 +12,9 @@
 
 use crate::partition::Divisions;
 use crate::records::{
-    self, AccessRecord, CommentsRecord, Counters, DefaultsRecord, ExtensionRecord, FIRST_ID,
-    ForeignKeyRecord, MatviewRecord, OnCommit, RecordKey, SchemaRecord, SecurityRecord,
-    SettingsRecord, TableRecord, TriggerRecord, TypeRecord, ViewRecord,
+    self, AccessRecord, ColumnAccessRecord, CommentsRecord, Counters, DefaultsRecord,
+    ExtensionRecord, FIRST_ID, ForeignKeyRecord, MatviewRecord, OnCommit, RecordKey, SchemaRecord,
+    SecurityRecord, SettingsRecord, TableRecord, TriggerRecord, TypeRecord, ViewRecord,
 };
 use crate::references;
 use crate::role::{Access, Roles};
@@ -244,6 +244,12 @@ impl Catalog {
                     let record = value.as_deref().map(records::read::<SettingsRecord>);
                     let roles = roles.get_or_insert_with(|| Roles::clone(&self.roles));
                     roles.put_settings(whose, record.transpose()?);
+                }
+                (RecordKey::ColumnAccess(number), value) => {
+                    let record = value.as_deref().map(records::read::<ColumnAccessRecord>);
+                    let lists = record.transpose()?.map(|record| record.lists());
+                    let roles = roles.get_or_insert_with(|| Roles::clone(&self.roles));
+                    roles.put_columns(number, lists);
                 }
                 (RecordKey::Access(number), value) => {
                     let record = value.as_deref().map(records::read::<AccessRecord>);

@@ -32,7 +32,7 @@ use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::plan::Plan;
 use quintet_ir::schema::TableDef;
 use quintet_ir::statement::{Body, Insert, OutputColumn, Procedure};
-use quintet_ir::{Expr, Privileges, Statement};
+use quintet_ir::{Expr, Need, Part, Privileges, Statement};
 use std::sync::Arc;
 
 /// Plans a COPY.
@@ -132,7 +132,7 @@ fn plan_from(
     let relation = required(statement.relation.as_ref())?;
     refuse_view(planner, relation, true)?;
     let table = row_target(planner, relation)?;
-    planner.need_table(table.relation(), Privileges::INSERT);
+    planner.need_target(table.relation(), Privileges::INSERT);
     refuse_change(planner.context, table.id)?;
     may_first(planner, &table, Privileges::INSERT)?;
     if planner.is_secured(&table)? {
@@ -141,6 +141,9 @@ fn plan_from(
             .hint("Use INSERT statements instead."));
     }
     let mut columns = listed_columns(planner, &table, &statement.attlist)?;
+    for column in &columns {
+        planner.need_column(table.relation(), *column, Privileges::INSERT);
+    }
     let is_generated = |column: &usize| table.columns[*column].generated.is_some();
     match statement.attlist.is_empty() {
         true => columns.retain(|column| !is_generated(column)),
@@ -271,7 +274,7 @@ fn fired(
     let inside = Planner::new(planner.context, "", &types);
     let planned = crate::statement::plan_statement(&inside, &insert)?;
     for need in inside.take_needs() {
-        planner.need(need.object, need.privileges);
+        planner.need_part(need.object, need.privileges, need.part);
     }
     match planned.command {
         Command::Run(procedure) => Ok(Some(procedure)),
@@ -353,7 +356,15 @@ fn insert_of_arrays(relation: &RangeVar, names: &[&str], values: Vec<Node>) -> N
 /// Who may not copy the rows of a table is told so before what its policies say.
 fn may_first(planner: &Planner, table: &TableDef, privileges: Privileges) -> SqlResult<()> {
     match planner.catalog().security(table.relation()) {
-        Some(_) => planner.must_have(table_object(table.relation()), privileges),
+        Some(_) => planner.catalog().allow(
+            planner.context.user.role,
+            &[Need {
+                object: table_object(table.relation()),
+                privileges,
+                role: None,
+                part: Part::Any,
+            }],
+        ),
         None => Ok(()),
     }
 }
@@ -378,8 +389,11 @@ fn table_rows(planner: &Planner, statement: &CopyStmt) -> SqlResult<(Plan, Vec<O
     let relation = required(statement.relation.as_ref())?;
     refuse_view(planner, relation, false)?;
     let table = row_target(planner, relation)?;
-    planner.need_table(table.relation(), Privileges::SELECT);
+    planner.need_some(table.relation(), Privileges::SELECT);
     let mut columns = listed_columns(planner, &table, &statement.attlist)?;
+    for column in &columns {
+        planner.need_column(table.relation(), *column, Privileges::SELECT);
+    }
     if statement.attlist.is_empty() {
         columns.retain(|column| table.columns[*column].generated.is_none());
     }

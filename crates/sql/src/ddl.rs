@@ -8,6 +8,7 @@
 //! |---|---|
 //! | here | DROP, TRUNCATE |
 //! | `ddl/rename` | RENAME |
+//! | `ddl/set_schema`, `ddl/moving` | SET SCHEMA, ALTER SCHEMA … RENAME; the texts that name what has moved |
 //! | `ddl/schema`, `ddl/extension` | schemas; extensions |
 //! | `ddl/trigger`, `ddl/matview`, `ddl/policy` | triggers; materialized views; policies |
 //! | `ddl/view` | views |
@@ -41,12 +42,14 @@ mod hidden;
 mod index;
 mod like;
 mod matview;
+mod moving;
 mod owned;
 mod partition;
 mod policy;
 mod rename;
 mod schema;
 mod sequence;
+mod set_schema;
 mod table;
 mod table_as;
 mod temporary;
@@ -90,6 +93,7 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         NodeEnum::AlterSeqStmt(statement) => sequence::alter(planner, statement)?,
         NodeEnum::AlterTableStmt(statement) => alter::alter(planner, statement)?,
         NodeEnum::RenameStmt(statement) => rename::rename(planner, statement)?,
+        NodeEnum::AlterObjectSchemaStmt(statement) => set_schema::alter(planner, statement)?,
         NodeEnum::DropStmt(statement) => drop(planner, statement)?,
         NodeEnum::TruncateStmt(statement) => truncate(planner, statement)?,
         NodeEnum::CreateSchemaStmt(statement) => schema::create(planner, statement)?,
@@ -350,7 +354,7 @@ fn drop_table(
     foreign_key::release(draft, &record, &Going::Table, cascade, together)?;
     let what = format!("table {}", table.name);
     view::release(draft, &what, id, None, cascade, together)?;
-    drop_type::release_rows(draft, table, cascade)?;
+    drop_type::release_rows(draft, table, cascade, together)?;
     partition::release(draft, table, cascade, together)?;
     let going = [together, &[id]].concat();
     for sequence in owned_sequences(draft.planner.catalog(), id, None) {

@@ -28,7 +28,6 @@ pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResul
     let relation = required(statement.relation.as_ref())?;
     let of = Target::find(planner, relation, Doing::Delete)?;
     of.need(planner, Privileges::DELETE);
-    of.need_below(planner, Privileges::SELECT);
     let mut from = of.from(relation);
     from.add_items(planner, &statement.using_clause)?;
     let subqueries = Subqueries::new(from.width);
@@ -36,6 +35,7 @@ pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResul
     let conditions = target_conditions(planner, &from, &subqueries, where_clause)?;
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
+    of.need_reads(planner);
     let checks = of.secure(planner, &mut from, row_security::Command::Delete)?;
     let (mut source, frame) = plan_target_rows(&from, &subqueries, conditions)?;
     let returning = frame.exprs(returning);

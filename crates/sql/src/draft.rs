@@ -11,12 +11,12 @@ use crate::ddl::{check_keys, refuse_actions};
 use crate::partition::{PartitionRecord, PartitioningRecord};
 use crate::planner::Planner;
 use crate::records::{
-    self, AccessRecord, CommentsRecord, Counters, DefaultsRecord, ExtensionRecord,
-    ForeignKeyRecord, MatviewRecord, RecordKey, RoleRecord, RoutineRecord, SchemaRecord,
-    SecurityRecord, SequenceRecord, SettingsRecord, TableRecord, TriggerRecord, TypeRecord,
-    ViewRecord,
+    self, AccessRecord, ColumnAccessRecord, CommentsRecord, Counters, DefaultsRecord,
+    ExtensionRecord, ForeignKeyRecord, MatviewRecord, RecordKey, RoleRecord, RoutineRecord,
+    SchemaRecord, SecurityRecord, SequenceRecord, SettingsRecord, TableRecord, TriggerRecord,
+    TypeRecord, ViewRecord,
 };
-use crate::role::{Access, EVERYWHERE, Whose};
+use crate::role::{Access, ColumnAcls, EVERYWHERE, Whose};
 use crate::stored;
 use crate::system;
 use crate::temporary::is_temporary;
@@ -134,6 +134,7 @@ impl<'p, 'a> Draft<'p, 'a> {
     /// Writes a table's record, in the place of one that this change has written before: that may name what is gone
     /// meanwhile.
     pub fn put_table(&mut self, record: &TableRecord) -> SqlResult<()> {
+        self.forget_columns(record)?;
         let new = records::write_table(record)?;
         let is_old = |change: &CatalogChange| change.key == new.key && change.value.is_some();
         self.changes.retain(|change| !is_old(change));
@@ -143,11 +144,27 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// A table's record as this change has it so far, if it has changed it.
     pub fn changed_table(&self, id: TableId) -> SqlResult<Option<TableRecord>> {
-        let key = RecordKey::Table(id).encode();
+        let written = self.written(RecordKey::Table(id));
+        written.map(records::read_table).transpose()
+    }
+
+    /// What this change has written last under a key.
+    fn written(&self, key: RecordKey) -> Option<&[u8]> {
+        let key = key.encode();
         let last = self.changes.iter().rev().find(|change| change.key == key);
         last.and_then(|change| change.value.as_deref())
-            .map(records::read_table)
-            .transpose()
+    }
+
+    /// A view's record as this change has it so far, if it has changed it.
+    pub fn changed_view(&self, id: TableId) -> SqlResult<Option<ViewRecord>> {
+        let written = self.written(RecordKey::View(id));
+        written.map(records::read_view).transpose()
+    }
+
+    /// A routine's record as this change has it so far, if it has changed it.
+    pub fn changed_routine(&self, id: RoutineId) -> SqlResult<Option<RoutineRecord>> {
+        let written = self.written(RecordKey::Routine(id));
+        written.map(records::read_routine).transpose()
     }
 
     /// The sequence of a column, as this change has it so far.
@@ -332,6 +349,13 @@ impl<'p, 'a> Draft<'p, 'a> {
         Ok(())
     }
 
+    /// Writes the record of an extension anew.
+    pub fn change_extension(&mut self, number: u32, record: &ExtensionRecord) -> SqlResult<()> {
+        let key = RecordKey::Extension(number);
+        self.changes.push(records::write(key, record)?);
+        Ok(())
+    }
+
     /// Removes an extension.
     pub fn drop_extension(&mut self, number: u32) {
         self.changes
@@ -401,6 +425,36 @@ impl<'p, 'a> Draft<'p, 'a> {
         Ok(())
     }
 
+    /// Writes what was granted on a relation's columns.
+    pub fn put_columns(&mut self, relation: u32, lists: &ColumnAcls) -> SqlResult<()> {
+        let key = RecordKey::ColumnAccess(relation);
+        self.changes.push(match lists.is_empty() {
+            true => records::remove(key),
+            false => records::write(key, &ColumnAccessRecord::new(relation, lists))?,
+        });
+        Ok(())
+    }
+
+    /// Forgets what was granted on columns that a table's record has no more.
+    fn forget_columns(&mut self, record: &TableRecord) -> SqlResult<()> {
+        let known = self.planner.catalog().roles().columns_of(record.id.0);
+        let Some(known) = known else {
+            return Ok(());
+        };
+        let is_there = |number: &u16| {
+            let column = record.columns.get(usize::from(*number).saturating_sub(1));
+            column.is_some_and(|column| !column.dropped)
+        };
+        let lists = known.iter().filter(|(number, _)| is_there(number));
+        let lists: ColumnAcls = lists
+            .map(|(number, list)| (*number, list.clone()))
+            .collect();
+        match lists.len() == known.len() {
+            true => Ok(()),
+            false => self.put_columns(record.id.0, &lists),
+        }
+    }
+
     /// What is new belongs to who makes it; what goes takes its access record along.
     fn settle_owners(&mut self) -> SqlResult<()> {
         let catalog = self.planner.catalog();
@@ -427,6 +481,10 @@ impl<'p, 'a> Draft<'p, 'a> {
             let stays = self.changes.iter().any(other);
             if !stays && catalog.roles().access(number).is_some() {
                 let key = RecordKey::Access(number);
+                self.changes.push(records::remove(key));
+            }
+            if !stays && catalog.roles().columns_of(number).is_some() {
+                let key = RecordKey::ColumnAccess(number);
                 self.changes.push(records::remove(key));
             }
         }

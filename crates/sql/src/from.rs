@@ -433,7 +433,7 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
     } else {
         let table = find_table(planner, relation)?.ok_or_else(|| no_relation(planner, relation))?;
         let table = heed_only(relation, table);
-        planner.need_table(table.relation(), Privileges::SELECT);
+        planner.need_source(table.relation());
         from.add_table(&table, name, own_name);
         from.secure(planner, &table, is_locked(planner, name))?;
     }

@@ -56,6 +56,9 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
         false => (target_columns(planner, &into, &statement.cols)?, None),
     };
     let overriding = statement.r#override();
+    if let Some(count) = given_values(statement).filter(|_| statement.cols.is_empty()) {
+        into.need_first(planner, count);
+    }
     let (source, values) = match statement.select_stmt.as_deref() {
         None => (one_row(), defaults(&table)),
         Some(node) => {
@@ -69,6 +72,7 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
                 beyond: beyond.as_ref(),
                 listed: !statement.cols.is_empty(),
                 overriding,
+                into: &into,
             };
             if is_plain_values(select) {
                 target.values(select)?
@@ -83,9 +87,6 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
         Some(clause) => on_conflict(planner, &into, relation, clause)?,
         None => None,
     };
-    if into.is_view() && statement.returning_clause.is_some() {
-        into.need(planner, Privileges::SELECT);
-    }
     let mut insert = Insert {
         table,
         source,
@@ -99,6 +100,7 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
     let returning = statement.returning_clause.as_ref();
     let (returning, outputs) = bind_returning(planner, &seen, returning)?;
     insert.returning = returning;
+    into.need_reads(planner);
     refuse_own_reads(&insert)?;
     let checks = into.added(planner, &insert)?;
     let statement = planner.secured(Statement::Insert(insert), checks)?;
@@ -149,6 +151,7 @@ fn target_columns(planner: &Planner, into: &Target, nodes: &[Node]) -> SqlResult
             return Err(planner.unsupported("a part of a column as a target", location));
         }
         let number = into.column(planner, name, location, Doing::Insert)?;
+        into.need_column(planner, name, number, Privileges::INSERT);
         if names.contains(&name) {
             return Err(listed_twice(planner, name, location));
         }
@@ -233,6 +236,7 @@ struct Into<'t, 'a> {
     /// The columns were listed by the user.
     listed: bool,
     overriding: OverridingKind,
+    into: &'t Target,
 }
 
 impl Into<'_, '_> {
@@ -344,6 +348,9 @@ impl Into<'_, '_> {
             .collect();
         let query = plan_query(self.planner, select, Some(&wanted))?;
         self.check_width(query.outputs.len(), -1)?;
+        if !self.listed {
+            self.into.need_first(self.planner, query.outputs.len());
+        }
         let mut values = defaults(self.table);
         for (place, (output, &number)) in query.outputs.iter().zip(self.columns).enumerate() {
             let column = &self.table.columns[number];
@@ -411,7 +418,6 @@ fn on_conflict(
 ) -> SqlResult<Option<OnConflict>> {
     let arbiter = match clause.infer.as_deref() {
         Some(infer) => {
-            into.need(planner, Privileges::SELECT);
             planner.note_target_read(into.relation());
             Some(arbiter(planner, into, infer)?)
         }
@@ -464,6 +470,18 @@ fn on_conflict(
     Ok(Some(OnConflict { arbiter, action }))
 }
 
+/// How many values an INSERT gives that is not from a query.
+fn given_values(statement: &InsertStmt) -> Option<usize> {
+    match statement.select_stmt.as_deref().map(inner) {
+        None => Some(0),
+        Some(Some(NodeEnum::SelectStmt(select))) if is_plain_values(select) => {
+            let lists = select.values_lists.iter().filter_map(names::list);
+            lists.map(<[Node]>::len).max()
+        }
+        Some(_) => None,
+    }
+}
+
 /// The unique key that ON CONFLICT names.
 fn arbiter(planner: &Planner, into: &Target, infer: &InferClause) -> SqlResult<Arbiter> {
     let table = &*into.table;
@@ -473,15 +491,22 @@ fn arbiter(planner: &Planner, into: &Target, infer: &InferClause) -> SqlResult<A
             let message = format!("constraint \"{name}\" for table \"{view}\" does not exist");
             return Err(planner.error(SqlState::UNDEFINED_OBJECT, message, infer.location));
         }
-        if table
-            .primary_key
-            .as_ref()
-            .is_some_and(|key| key.name == *name)
-        {
+        let reads = |columns: &[usize]| {
+            for column in columns {
+                planner.need_column(table.relation(), *column, Privileges::SELECT);
+            }
+        };
+        if let Some(key) = table.primary_key.as_ref().filter(|key| key.name == *name) {
+            reads(&key.columns);
             refuse_late(planner, table, Arbiter::Primary)?;
             return Ok(Arbiter::Primary);
         }
         let is_it = |index: &quintet_ir::IndexDef| index.constraint && index.name == *name;
+        if let Some(index) = table.indexes.iter().find(|index| is_it(index)) {
+            let of_rows = |column: &&usize| !table.columns[**column].hidden;
+            let columns: Vec<usize> = index.columns.iter().filter(of_rows).copied().collect();
+            reads(&columns);
+        }
         return table
             .indexes
             .iter()
@@ -512,6 +537,9 @@ fn arbiter(planner: &Planner, into: &Target, infer: &InferClause) -> SqlResult<A
                 if element.expr.is_none() && element.opclass.is_empty() =>
             {
                 let named = into.named(planner, &element.name, infer.location)?;
+                let mut seen = scope.tables.iter().flat_map(|table| &table.columns);
+                let column = seen.find(|column| column.name == element.name);
+                planner.names_column(column.and_then(|column| column.origin));
                 wanted.push(named.ok_or_else(none)?);
             }
             Some(NodeEnum::IndexElem(element)) if element.opclass.is_empty() => {

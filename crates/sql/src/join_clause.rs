@@ -320,6 +320,9 @@ fn merge_columns(
         let (a, b) = (find(left, name, "left")?, find(right, name, "right")?);
         let binder = Binder::new(planner, scope, "JOIN/USING");
         let value = |(t, c): (usize, usize)| scope.tables[t].columns[c].expr.clone();
+        for (t, c) in [a, b] {
+            planner.names_column(scope.tables[t].columns[c].origin);
+        }
         on.push(binder.compare(CompareOp::Eq, value(a), value(b))?);
         gone.extend([a, b]);
         let (mut args, ty) = binder.unify(vec![value(a), value(b)], "JOIN/USING", -1)?;

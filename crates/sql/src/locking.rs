@@ -151,7 +151,7 @@ fn lock(
     let Source::Table(table) = &leaf.source else {
         return Ok(());
     };
-    planner.need_table(table.relation(), Privileges::UPDATE);
+    planner.need_some(table.relation(), Privileges::UPDATE);
     let wait = match clause.wait_policy() {
         LockWaitPolicy::LockWaitSkip => LockWait::Skip,
         LockWaitPolicy::LockWaitError => LockWait::Refuse,

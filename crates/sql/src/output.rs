@@ -96,6 +96,7 @@ fn expand_star(
         if let Expr::Column(place, _) = column.expr {
             binder.planner.name_column(place, location);
         }
+        binder.planner.names_column(column.origin);
         Target {
             name: column.name.clone(),
             expr: column.expr.clone(),

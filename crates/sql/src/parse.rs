@@ -321,7 +321,12 @@ fn translate(text: &str, message: &str) -> SqlError {
     if message.starts_with("stack depth limit exceeded") {
         return too_complex();
     }
-    let state = if message.contains("not implemented") || message.contains("not supported") {
+    let unsupported = [
+        "not implemented",
+        "not supported",
+        "cannot include schema elements",
+    ];
+    let state = if unsupported.iter().any(|words| message.contains(words)) {
         SqlState::FEATURE_NOT_SUPPORTED
     } else if message.starts_with("frame ") {
         // "frame start cannot be UNBOUNDED FOLLOWING" and the like.

@@ -7,7 +7,7 @@
 
 use crate::catalog::{Catalog, Relation};
 use crate::command::{Command, Notice, Planned};
-use crate::ddl::refuse_unpopulated;
+use crate::ddl::{refuse_unpopulated, table_object};
 use crate::parse::{self, Parsed};
 use crate::rewrite::same;
 use crate::routine::{Calls, StoredRoutine, hold, plan_explain};
@@ -21,7 +21,7 @@ use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, RoutineId, SqlError, SqlResult, SqlState, SqlType, TableId, limits};
 use quintet_ir::expressions::{each_node, each_of_statement, subqueries};
 use quintet_ir::statement::{Body, OutputColumn, Procedure, Statement};
-use quintet_ir::{Expr, Need, Needs, Object, ObjectKind, Plan, Privileges};
+use quintet_ir::{Expr, Need, Needs, Object, ObjectKind, Part, Plan, Privileges};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -109,6 +109,8 @@ pub(crate) struct Planner<'a> {
     users_needs: RefCell<Vec<Need>>,
     /// Tables that the statement changes: they are read, too, if one of their columns is named.
     targets: RefCell<Vec<TableId>>,
+    /// Relations that it reads.
+    sources: RefCell<BTreeSet<TableId>>,
     /// WITH queries in sight, by name, innermost last.
     pub with: RefCell<Vec<crate::with::WithQuery>>,
     /// What the SELECT whose FROM is being bound says of locks.
@@ -235,6 +237,7 @@ impl<'a> Planner<'a> {
             acts_as: Cell::new(None),
             guarded: RefCell::default(),
             read_targets: RefCell::default(),
+            sources: RefCell::default(),
             row_checks: RefCell::default(),
             part_of: Cell::default(),
             read_from: RefCell::default(),
@@ -384,11 +387,24 @@ impl<'a> Planner<'a> {
                 .map_or_else(Vec::new, |own| catalog.routines(own, name)),
             Some(schema) => catalog.routines(schema, name),
             None => {
-                let found = self.path.iter();
+                let key = |stored: &Arc<StoredRoutine>| {
+                    let signature = stored.signature(catalog).ok()?;
+                    Some(signature.key())
+                };
+                let mut found: Vec<&Arc<StoredRoutine>> = Vec::new();
+                for schema in self.path.iter().filter(|schema| !is_temporary(schema)) {
+                    let before = found.len();
+                    for stored in catalog.routines(schema, name) {
+                        // One with the same parameters in a schema that comes before hides it.
+                        let own = if before > 0 { key(stored) } else { None };
+                        let hides =
+                            |other: &&Arc<StoredRoutine>| own.is_some() && key(other) == own;
+                        if !found[..before].iter().any(hides) {
+                            found.push(stored);
+                        }
+                    }
+                }
                 found
-                    .filter(|schema| !is_temporary(schema))
-                    .flat_map(|schema| catalog.routines(schema, name))
-                    .collect()
             }
         }
     }
@@ -485,25 +501,50 @@ impl<'a> Planner<'a> {
 
     /// The statement needs privileges on an object.
     pub fn need(&self, object: Object, privileges: Privileges) {
+        self.need_part(object, privileges, Part::Whole);
+    }
+
+    /// The statement needs privileges on a part of an object. What is needed on one stands together.
+    pub fn need_part(&self, object: Object, privileges: Privileges, part: Part) {
         let mut needs = self.needs.borrow_mut();
-        let same = |need: &&mut Need| need.object == object && need.role.is_none();
-        match needs.iter_mut().find(same) {
-            Some(need) => need.privileges |= privileges,
-            None => needs.push(Need {
-                object,
-                privileges,
-                role: None,
-            }),
+        let same = |need: &Need| need.object == object && need.role.is_none();
+        let is_it = |need: &&mut Need| same(need) && need.part == part;
+        if let Some(need) = needs.iter_mut().find(is_it) {
+            need.privileges |= privileges;
+            return;
+        }
+        let need = Need {
+            object,
+            privileges,
+            role: None,
+            part,
+        };
+        match needs.iter().rposition(same) {
+            Some(place) => needs.insert(place + 1, need),
+            None => needs.push(need),
         }
     }
 
-    /// The statement reads a table.
+    /// The statement reads a relation: which columns of it, names will say.
+    pub fn need_source(&self, relation: TableId) {
+        self.need_some(relation, Privileges::SELECT);
+        self.sources.borrow_mut().insert(relation);
+    }
+
+    /// The statement needs privileges on some column of a relation, or on all of it.
+    pub fn need_some(&self, relation: TableId, privileges: Privileges) {
+        self.need_part(table_object(relation), privileges, Part::Any);
+    }
+
+    /// The statement needs privileges on a column, by its number from 0.
+    pub fn need_column(&self, relation: TableId, column: usize, privileges: Privileges) {
+        let number = u16::try_from(column + 1).unwrap_or(u16::MAX);
+        self.need_part(table_object(relation), privileges, Part::Column(number));
+    }
+
+    /// The statement needs privileges on a table.
     pub fn need_table(&self, table: TableId, privileges: Privileges) {
-        let object = Object {
-            kind: ObjectKind::Table,
-            number: table.0,
-        };
-        self.need(object, privileges);
+        self.need(table_object(table), privileges);
     }
 
     /// The statement calls a routine.
@@ -515,19 +556,36 @@ impl<'a> Planner<'a> {
         self.need(object, Privileges::EXECUTE);
     }
 
-    /// The statement changes a table.
+    /// The statement changes a table; of what it writes to columns is said elsewhere, one by one.
     pub fn need_target(&self, table: TableId, privileges: Privileges) {
-        self.need_table(table, privileges);
+        match (Privileges::INSERT | Privileges::UPDATE).contains(privileges) {
+            true => self.need_some(table, privileges),
+            false => self.need_table(table, privileges),
+        }
         self.targets.borrow_mut().push(table);
     }
 
-    /// A column is named: of a table that the statement changes it is read.
+    /// A column is named, or stands in a row that is: it is read. What is neither a source of the statement nor changed by it has its
+    /// columns looked at for other reasons (policies, checks), for which nobody needs privileges.
     pub fn names_column(&self, origin: Option<(TableId, u16)>) {
-        if let Some((table, _)) = origin
-            && self.targets.borrow().contains(&table)
-        {
-            self.need_table(table, Privileges::SELECT);
+        let Some((table, number)) = origin else {
+            return;
+        };
+        let is_target = self.targets.borrow().contains(&table);
+        if is_target {
             self.read_targets.borrow_mut().insert(table);
+        }
+        if is_target || self.sources.borrow().contains(&table) {
+            let column = usize::from(number).saturating_sub(1);
+            self.need_column(table, column, Privileges::SELECT);
+        }
+    }
+
+    /// Something of a relation is read that is in none of its columns.
+    pub fn names_beyond_columns(&self, relation: TableId) {
+        let is_source = self.sources.borrow().contains(&relation);
+        if is_source || self.targets.borrow().contains(&relation) {
+            self.need_table(relation, Privileges::SELECT);
         }
     }
 
@@ -548,7 +606,7 @@ impl<'a> Planner<'a> {
 
     /// A view is read: what its query needs, its owner must have.
     pub fn need_view(&self, view: TableId, inside: Vec<Need>) {
-        self.need_table(view, Privileges::SELECT);
+        self.need_source(view);
         self.need_of_view(view, inside);
     }
 
@@ -562,15 +620,12 @@ impl<'a> Planner<'a> {
     }
 
     /// Another needs privileges on a relation: who owns the view that it is below.
-    pub fn need_as(&self, role: RoleId, relation: TableId, privileges: Privileges) {
-        let object = Object {
-            kind: ObjectKind::Table,
-            number: relation.0,
-        };
+    pub fn need_as(&self, role: RoleId, relation: TableId, privileges: Privileges, part: Part) {
         self.needs.borrow_mut().push(Need {
-            object,
+            object: table_object(relation),
             privileges,
             role: Some(role),
+            part,
         });
     }
 
@@ -596,6 +651,16 @@ impl<'a> Planner<'a> {
     pub fn take_needs(&self) -> Vec<Need> {
         let mut needs = self.needs.take();
         needs.extend(self.users_needs.take());
+        // As PostgreSQL asks: what the statement itself names, then what is below views.
+        needs.sort_by_key(|need| need.role.is_some());
+        needs
+    }
+
+    /// The same of what was defined before and is used now, a view or a policy: what its names mean was found when it was made, so
+    /// nobody needs to find it now.
+    pub fn needs_of_definition(&self) -> Vec<Need> {
+        let mut needs = self.take_needs();
+        needs.retain(|need| need.object.kind != ObjectKind::Schema);
         needs
     }
 

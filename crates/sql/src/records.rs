@@ -6,7 +6,7 @@
 //!
 //! | key | | record |
 //! |---|---|---|
-//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 11 row security of a table, 16 type, 32 role, 33 owner and privileges of an object, 34 and 35 what a role's sessions begin with, everywhere and in the database, 36 default privileges | |
+//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 11 row security of a table, 16 type, 32 role, 33 owner and privileges of an object, 34 and 35 what a role's sessions begin with, everywhere and in the database, 36 default privileges, 37 privileges on columns of a relation | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
 //! | | | byte 0: version: 1, of tables 7 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`, 6 behind `late`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 3 (1 lacks what is behind the struct: `check`, 2 `options`), of routines 2 (1 lacks `altered`), of roles 2 (1 lacks `bypass`) |
 //! | | | rest: postcard of the struct below |
@@ -573,6 +573,14 @@ pub(crate) struct GrantRecord {
     pub options: u16,
 }
 
+/// What was granted on columns of a relation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ColumnAccessRecord {
+    pub relation: u32,
+    /// Columns by their numbers, from 1.
+    pub columns: Vec<(u16, Vec<GrantRecord>)>,
+}
+
 /// ALTER DEFAULT PRIVILEGES.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct DefaultsRecord {
@@ -631,6 +639,8 @@ pub(crate) enum RecordKey {
     Access(u32),
     Settings(Whose),
     Defaults(u32),
+    /// Of columns of the relation with this number.
+    ColumnAccess(u32),
 }
 
 impl RecordKey {
@@ -654,6 +664,7 @@ impl RecordKey {
             RecordKey::Role(id) => (32, id.0),
             RecordKey::Access(number) => (33, number),
             RecordKey::Defaults(number) => (36, number),
+            RecordKey::ColumnAccess(number) => (37, number),
             RecordKey::Settings(whose) => (34 + u8::from(whose.in_database), whose.role.0),
         };
         let mut key = vec![kind];
@@ -682,6 +693,7 @@ impl RecordKey {
             | RecordKey::Role(_)
             | RecordKey::Access(_)
             | RecordKey::Settings(_)
+            | RecordKey::ColumnAccess(_)
             | RecordKey::Defaults(_) => return None,
         };
         Some(Object { kind, number })
@@ -714,6 +726,7 @@ impl RecordKey {
             (32, _) => Ok(RecordKey::Role(RoleId(number))),
             (33, _) => Ok(RecordKey::Access(number)),
             (36, _) => Ok(RecordKey::Defaults(number)),
+            (37, _) => Ok(RecordKey::ColumnAccess(number)),
             (34 | 35, _) => Ok(RecordKey::Settings(Whose {
                 in_database: *kind == 35,
                 role: RoleId(number),

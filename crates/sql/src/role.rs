@@ -12,7 +12,7 @@
 //! | `role/define` | CREATE, ALTER and DROP ROLE |
 //! | `role/options` | what these statements say of a role |
 //! | `role/member` | GRANT and REVOKE of roles |
-//! | `role/grant` | GRANT and REVOKE of privileges |
+//! | `role/grant`, `role/column` | GRANT and REVOKE of privileges; those on columns |
 //! | `role/owner` | ALTER … OWNER TO |
 //! | `role/defaults` | ALTER DEFAULT PRIVILEGES |
 //! | `role/settings` | ALTER ROLE and DATABASE … SET |
@@ -20,6 +20,7 @@
 
 mod access;
 mod acl;
+mod column;
 mod defaults;
 mod define;
 mod grant;
@@ -34,6 +35,7 @@ pub(crate) use access::THE_DATABASE;
 pub(crate) use acl::{
     Item as AclItem, default_acl, text as acl_text, with_new_owner, without_role,
 };
+pub(crate) use column::{ColumnAcls, OF_COLUMNS, columns_given, columns_without};
 pub(crate) use defaults::{EVERYWHERE, alter as alter_defaults};
 pub(crate) use define::{alter, create, drop, rename};
 pub(crate) use grant::grant;
@@ -73,6 +75,8 @@ const PREDEFINED: [(RoleId, &str); 4] = [
 pub struct Roles {
     roles: BTreeMap<RoleId, Arc<RoleRecord>>,
     access: BTreeMap<u32, Arc<Access>>,
+    /// What was granted on columns of relations.
+    columns: BTreeMap<u32, Arc<ColumnAcls>>,
     names: BTreeMap<String, RoleId>,
     /// Roles whose privileges a role has, itself first; without those it would have to SET ROLE to.
     inherited: BTreeMap<RoleId, Vec<RoleId>>,

@@ -63,7 +63,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub(crate) use block::plan_do;
 pub use call::program;
 pub(crate) use call::{
-    Calls, any_node, callee, callee_of_record, plan_call, plan_select_of_routine,
+    Calls, any_node, callee, callee_of_record, has_subquery, plan_call, plan_select_of_routine,
 };
 pub(crate) use changes::{has_changes, plan_changes};
 pub(crate) use create::{find, plan_create, plan_drop};

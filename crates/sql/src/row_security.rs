@@ -359,7 +359,7 @@ impl Planner<'_> {
             role: need.role.or(role),
             ..need
         };
-        let needs: Vec<Need> = inside.take_needs().into_iter().map(of).collect();
+        let needs: Vec<Need> = inside.needs_of_definition().into_iter().map(of).collect();
         self.reads_as(&inside);
         let mut conditions = Vec::new();
         match subject.asked {

@@ -167,6 +167,7 @@ impl Binder<'_, '_> {
             if let Expr::Column(place, _) = column.expr {
                 self.planner.name_column(place, -1);
             }
+            self.planner.names_column(column.origin);
             Field {
                 name: column.name.clone(),
                 expr: column.expr.clone(),

@@ -111,6 +111,13 @@ impl TableOid {
         }
     }
 
+    /// The same when a statement names it.
+    fn read(&self, planner: &Planner, name: &str) -> Option<&ScopeColumn> {
+        let found = self.named(name)?;
+        planner.names_beyond_columns(TableId(self.relation));
+        Some(found)
+    }
+
     fn column(&self) -> &ScopeColumn {
         self.column.get_or_init(|| {
             let mut branches = Vec::new();
@@ -329,7 +336,7 @@ impl Scope {
                 let mut numbers = self
                     .tables
                     .iter()
-                    .filter_map(|table| table.table_oid.as_ref()?.named(column));
+                    .filter_map(|table| table.table_oid.as_ref()?.read(planner, column));
                 return match (numbers.next(), numbers.next()) {
                     (Some(only), None) => Ok(only),
                     (Some(_), Some(_)) => {
@@ -362,7 +369,7 @@ impl Scope {
                 let message = format!("column reference \"{column}\" is ambiguous");
                 Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location))
             }
-            (None, _) => match found.table_oid.as_ref().and_then(|it| it.named(column)) {
+            (None, _) => match (found.table_oid.as_ref()).and_then(|it| it.read(planner, column)) {
                 Some(found) => Ok(found),
                 None => undefined(format!("column {table}.{column} does not exist")),
             },

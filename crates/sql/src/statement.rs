@@ -126,7 +126,6 @@ fn unsupported(node: &NodeEnum) -> SqlError {
         NodeEnum::ReindexStmt(_) => "REINDEX",
         NodeEnum::ConstraintsSetStmt(_) => "SET CONSTRAINTS",
         NodeEnum::AlterDefaultPrivilegesStmt(_) => "ALTER DEFAULT PRIVILEGES",
-        NodeEnum::AlterObjectSchemaStmt(_) => "ALTER … SET SCHEMA",
         NodeEnum::SecLabelStmt(_) => "SECURITY LABEL",
         NodeEnum::ImportForeignSchemaStmt(_) => "IMPORT FOREIGN SCHEMA",
         NodeEnum::CreateForeignTableStmt(_) => "CREATE FOREIGN TABLE",

@@ -16,7 +16,7 @@ mod simple;
 
 use crate::catalog::Relation;
 use crate::coerce;
-use crate::ddl::refuse_change;
+use crate::ddl::{refuse_change, table_object};
 use crate::expr::Binder;
 use crate::from::{Doing, From, alias_or, find_named, heed_only, row_target};
 use crate::insert::column_number;
@@ -24,6 +24,7 @@ use crate::names;
 use crate::planner::Planner;
 use crate::records::{CheckOption, ViewRecord};
 use crate::rewrite::move_columns;
+use crate::routine::has_subquery;
 use crate::row_security::{self, Check, Command, PartOf, RowChecks, Words, add};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::system::is_system_table;
@@ -34,7 +35,7 @@ use quintet_base::{RoleId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::expr::Truth;
 use quintet_ir::schema::{CheckDef, CheckKind, TableDef, TableRef};
 use quintet_ir::statement::{ConflictAction, Insert};
-use quintet_ir::{Expr, Privileges};
+use quintet_ir::{Expr, Need, Part, Privileges};
 use simple::{
     AGGREGATES, NOT_SINGLE, Simple, WINDOWS, below_names, below_number, place_of, refusal, simple,
     value_of,
@@ -70,6 +71,8 @@ struct Seen {
     owners: Vec<(Option<RoleId>, TableId)>,
     /// As many of the conditions are asked before those of the statement.
     barrier: usize,
+    /// What is needed below it to read what it shows.
+    reads: Vec<Need>,
 }
 
 struct SeenColumn {
@@ -170,7 +173,7 @@ impl Target {
         };
         let target = through(&inside, view, &simple, below, doing, cascaded);
         // What makes one row of several is found out where it is bound.
-        let target = target.map_err(|error| match error.state {
+        let mut target = target.map_err(|error| match error.state {
             SqlState::GROUPING_ERROR => refused(AGGREGATES),
             SqlState::WINDOWING_ERROR => refused(WINDOWS),
             _ => error.nowhere(),
@@ -183,9 +186,23 @@ impl Target {
         planner.number_behind(&inside);
         planner.calls.take_over(&inside.calls);
         planner.reads_as(&inside);
+        let mut needs = inside.needs_of_definition();
+        // What a query in a view's condition reads is read by its check.
+        if let Some(seen) = &mut target.seen
+            && !has_subquery(&simple.select)
+        {
+            let is_read = |need: &Need| need.privileges == Privileges::SELECT;
+            let owner = (!invokers).then(|| planner.owner_of(view.id));
+            let reads = needs.iter().filter(|need| is_read(need)).map(|need| Need {
+                role: need.role.or(owner),
+                ..*need
+            });
+            seen.reads.extend(reads);
+            needs.retain(|need| !is_read(need));
+        }
         match invokers {
-            true => planner.need_of_user(inside.take_needs()),
-            false => planner.need_of_view(view.id, inside.take_needs()),
+            true => planner.need_of_user(needs),
+            false => planner.need_of_view(view.id, needs),
         }
         Ok(target)
     }
@@ -205,12 +222,59 @@ impl Target {
 
     /// The owners of views need privileges for what is below.
     pub fn need_below(&self, planner: &Planner, privileges: Privileges) {
+        let of_columns = (Privileges::INSERT | Privileges::UPDATE).contains(privileges);
         let owners = self.seen.iter().flat_map(|seen| &seen.owners);
-        for (owner, below) in owners {
-            match owner {
-                Some(owner) => planner.need_as(*owner, *below, privileges),
-                None => planner.need_table(*below, privileges),
+        for (depth, (owner, below)) in owners.enumerate() {
+            // Which columns of a view between others are written is not known.
+            let part = match depth {
+                0 if of_columns => Part::Any,
+                _ => Part::Whole,
+            };
+            need_of(planner, *owner, *below, privileges, part);
+        }
+    }
+
+    /// If the statement, all of which has been bound, reads what it changes, the owners of views need privileges for that.
+    pub fn need_reads(&self, planner: &Planner) {
+        if let Some(seen) = &self.seen
+            && planner.reads_target(self.relation())
+        {
+            planner.need_all(seen.reads.clone());
+        }
+    }
+
+    /// The statement gives a value to a column, which is at this place in the table.
+    pub fn need_column(&self, planner: &Planner, name: &str, place: usize, privileges: Privileges) {
+        let Some(seen) = &self.seen else {
+            return planner.need_column(self.table.relation(), place, privileges);
+        };
+        let number = seen.columns.iter().position(|own| own.column.name == name);
+        if let Some(number) = number {
+            planner.need_column(seen.view.id, number, privileges);
+        }
+        if let Some((owner, below)) = seen.owners.first() {
+            let part = Part::Column(u16::try_from(place + 1).unwrap_or(u16::MAX));
+            need_of(planner, *owner, *below, privileges, part);
+        }
+    }
+
+    /// An INSERT gives values to so many columns, from the first on.
+    pub fn need_first(&self, planner: &Planner, count: usize) {
+        let columns = match &self.seen {
+            None => {
+                let columns = self.table.visible_columns();
+                let columns = columns.map(|(place, column)| (column.name.clone(), place));
+                columns.collect::<Vec<_>>()
             }
+            Some(seen) => {
+                let columns = seen.columns.iter();
+                let columns = columns
+                    .filter_map(|own| Some((own.column.name.clone(), *own.place.as_ref().ok()?)));
+                columns.collect()
+            }
+        };
+        for (name, place) in columns.iter().take(count) {
+            self.need_column(planner, name, *place, Privileges::INSERT);
         }
     }
 
@@ -414,6 +478,19 @@ impl Target {
     }
 }
 
+fn need_of(
+    planner: &Planner,
+    owner: Option<RoleId>,
+    below: TableId,
+    privileges: Privileges,
+    part: Part,
+) {
+    match (owner, part) {
+        (Some(owner), part) => planner.need_as(owner, below, privileges, part),
+        (None, part) => planner.need_part(table_object(below), privileges, part),
+    }
+}
+
 /// `42601` for a column of a table that two of a view's are.
 pub(crate) fn assigned_twice(table: &TableDef, column: usize) -> SqlError {
     let name = &table.columns[column].name;
@@ -431,6 +508,8 @@ fn through(
     cascaded: bool,
 ) -> SqlResult<Target> {
     let relation = &simple.below;
+    // What it shows is read by who owns it.
+    planner.need_source(below.relation());
     let from = below.from(relation);
     let mut scope = from.scope;
     rename(&mut scope, relation);
@@ -469,9 +548,9 @@ fn through(
         });
     }
     let mut table = TableRef::clone(&below.table);
-    let (mut conditions, mut owners, mut barrier) = match below.seen {
-        Some(seen) => (seen.conditions, seen.owners, seen.barrier),
-        None => (Vec::new(), Vec::new(), 0),
+    let (mut conditions, mut owners, mut barrier, reads) = match below.seen {
+        Some(seen) => (seen.conditions, seen.owners, seen.barrier, seen.reads),
+        None => (Vec::new(), Vec::new(), 0, Vec::new()),
     };
     owners.push((planner.acts_as.get(), below_number(planner, relation)?));
     if let Some(node) = simple.select.where_clause.as_deref() {
@@ -492,6 +571,7 @@ fn through(
         conditions,
         owners,
         barrier,
+        reads,
     };
     Ok(Target {
         table,

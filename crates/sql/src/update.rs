@@ -37,7 +37,6 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
     let relation = required(statement.relation.as_ref())?;
     let of = Target::find(planner, relation, Doing::Update)?;
     of.need(planner, Privileges::UPDATE);
-    of.need_below(planner, Privileges::SELECT);
     let mut from = of.from(relation);
     from.add_items(planner, &statement.from_clause)?;
     let subqueries = Subqueries::new(from.width);
@@ -52,6 +51,7 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
     let conditions = target_conditions(planner, &from, &subqueries, where_clause)?;
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
+    of.need_reads(planner);
     let checks = of.secure(planner, &mut from, row_security::Command::Update)?;
     let (mut source, frame) = plan_target_rows(&from, &subqueries, conditions)?;
     let assignments: Vec<(usize, Expr)> = assignments
@@ -191,6 +191,7 @@ pub(crate) fn bind_assignments(
             return Err(SqlError::internal("an assignment to nothing"));
         };
         let number = of.column(planner, &target.name, target.location, Doing::Update)?;
+        of.need_column(planner, &target.name, number, Privileges::UPDATE);
         let is_part = !target.indirection.is_empty();
         let is_assigned = assignments.iter().any(|(other, _)| *other == number);
         if is_assigned && !(is_part && parts.contains(&number)) {

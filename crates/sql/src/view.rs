@@ -85,7 +85,7 @@ pub(crate) fn bind_view(
     let select = query_of(view)?;
     let select = &*locked_below(planner, name, &select)?;
     if !select.locking_clause.is_empty() && !planner.locking.borrow().is_empty() {
-        planner.need_table(view.id, Privileges::UPDATE);
+        planner.need_some(view.id, Privileges::UPDATE);
     }
     let context = context_within(planner.context, view);
     let nothing = Variables::default();
@@ -113,10 +113,10 @@ pub(crate) fn bind_view(
     planner.reads_as(&inside);
     match invokers {
         true => {
-            planner.need_table(view.id, Privileges::SELECT);
-            planner.need_of_user(inside.take_needs());
+            planner.need_source(view.id);
+            planner.need_of_user(inside.needs_of_definition());
         }
-        false => planner.need_view(view.id, inside.take_needs()),
+        false => planner.need_view(view.id, inside.needs_of_definition()),
     }
     if planned.outputs.len() != view.columns.len() {
         return Err(SqlError::internal(format!(
@@ -253,8 +253,8 @@ pub(crate) fn definition(outer: &PlanContext, view: &ViewRecord, pretty: bool) -
         .ok()
         .and_then(|select| query_text((&planner, &reader), &select, view, pretty));
     match printed {
-        Some(text) => format!("{text};"),
-        None => format!(" {};", with_names(&planner, view)),
+        Some(text) => without_schemas(&reader, format!("{text};")),
+        None => format!(" {};", without_schemas(&reader, with_names(&planner, view))),
     }
 }
 
@@ -346,6 +346,54 @@ pub(crate) fn with_schemas(
     for (place, schema) in schemas.into_iter().rev() {
         if text.is_char_boundary(place) {
             text.insert_str(place, &format!("{}.", print::quoted(&schema)));
+        }
+    }
+    text
+}
+
+/// The text of a query without the schemas of relations and routines that the reader finds by their names alone.
+fn without_schemas(reader: &Planner, mut text: String) -> String {
+    let parsed = parse::parse(&text).ok();
+    let node = parsed.and_then(|all| all.into_iter().next()?.into_node());
+    let (Some(node), Ok(words)) = (node, parse::scan(&text)) else {
+        return text;
+    };
+    let queries = RefCell::new(BTreeSet::new());
+    let said = RefCell::new(BTreeMap::new());
+    any_node(&node, &|node| {
+        match node {
+            NodeRef::CommonTableExpr(query) => {
+                queries.borrow_mut().insert(query.ctename.clone());
+            }
+            NodeRef::RangeVar(relation)
+                if relation.catalogname.is_empty()
+                    && reader.shows(&relation.schemaname, &relation.relname) =>
+            {
+                if let Ok(place) = usize::try_from(relation.location) {
+                    said.borrow_mut().insert(place, relation.relname.clone());
+                }
+            }
+            NodeRef::FuncCall(call) => {
+                if let [schema, name] = names::strings(&call.funcname).as_slice()
+                    && let Ok(place) = usize::try_from(call.location)
+                {
+                    let found = reader.find_routines(None, name);
+                    let mut schemas = found.iter().map(|routine| &*routine.record.schema);
+                    if !found.is_empty() && schemas.all(|found| found == *schema) {
+                        // No query of WITH is called so.
+                        said.borrow_mut().insert(place, String::new());
+                    }
+                }
+            }
+            _ => {}
+        }
+        false
+    });
+    for (place, name) in said.take().into_iter().rev() {
+        let at = words.iter().position(|(from, _)| *from == place);
+        let name_at = at.and_then(|at| words.get(at + 2));
+        if let Some((end, _)) = name_at.filter(|_| !queries.borrow().contains(&name)) {
+            text.replace_range(place..*end, "");
         }
     }
     text

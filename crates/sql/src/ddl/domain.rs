@@ -72,7 +72,11 @@ pub(super) fn create(planner: &Planner, statement: &CreateDomainStmt) -> SqlResu
                 }
                 has_default = true;
                 let node = required(constraint.raw_expr.as_deref())?;
-                domain.default = default_text(planner, node, &domain.as_column(&record.name))?;
+                domain.default = default_text(
+                    planner,
+                    node,
+                    (Some(&record.schema), &domain.as_column(&record.name)),
+                )?;
             }
             ConstrType::ConstrCheck => {
                 let check = check(&mut draft, &record.name, &domain, constraint)?;
@@ -142,7 +146,11 @@ pub(super) fn alter(planner: &Planner, statement: &AlterDomainStmt) -> SqlResult
         // SET and DROP DEFAULT.
         "T" => {
             domain.default = match statement.def.as_deref() {
-                Some(node) => default_text(planner, node, &domain.as_column(&found.name))?,
+                Some(node) => default_text(
+                    planner,
+                    node,
+                    (Some(&found.schema), &domain.as_column(&found.name)),
+                )?,
                 None => None,
             }
         }

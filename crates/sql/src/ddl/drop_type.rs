@@ -16,6 +16,7 @@ use crate::records::{RecordKey, TypeKind, TypeRecord};
 use crate::routine::Signature;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, ObjectType};
+use quintet_base::types::ROW_TYPE;
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::schema::TableDef;
 use std::collections::BTreeMap;
@@ -260,12 +261,53 @@ fn routine_word(planner: &Planner, signature: &Signature) -> String {
     format!("{kind} {}", described.replace(", ", ","))
 }
 
-/// Sees to it that no routine is declared with the rows of a table any more.
+/// Sees to it that no column, domain or routine is of the rows of a table any more. Tables in `together` are going anyway.
 ///
 /// # Errors
 /// `2BP01` if one is, unless `cascade`.
-pub(super) fn release_rows(draft: &mut Draft, table: &TableDef, cascade: bool) -> SqlResult<()> {
+pub(super) fn release_rows(
+    draft: &mut Draft,
+    table: &TableDef,
+    cascade: bool,
+    together: &[TableId],
+) -> SqlResult<()> {
     let planner = draft.planner;
+    let rows = table.id.0 | ROW_TYPE;
+    let mut words = Vec::new();
+    let mut details = Vec::new();
+    let mut add = |word: String| {
+        details.push(format!("{word} depends on type {}", table.name));
+        words.push(word);
+    };
+    let mut columns: Vec<(TableId, Vec<String>)> = Vec::new();
+    let others = planner.catalog().tables();
+    for other in others.filter(|other| other.id != table.id && !together.contains(&other.id)) {
+        if draft.has_dropped(RecordKey::Table(other.id)) {
+            continue;
+        }
+        let stored = super::record_of(planner, other)?;
+        // One of a domain goes with that.
+        let own = other
+            .visible_columns()
+            .filter(|(number, column)| is_of(column.ty, rows) && stored.domain(*number).is_none());
+        let own: Vec<String> = own.map(|(_, column)| column.name.clone()).collect();
+        for name in &own {
+            add(format!("column {name} of table {}", other.name));
+        }
+        if !own.is_empty() {
+            columns.push((other.id, own));
+        }
+    }
+    let mut domains = Vec::new();
+    for record in planner.catalog().user_types() {
+        let is_over = record
+            .domain()
+            .is_some_and(|domain| is_of(domain.base, rows));
+        if is_over && !draft.has_dropped(RecordKey::Type(record.id)) {
+            add(format!("type {}", planner.shown_type(record)));
+            domains.push(record.id);
+        }
+    }
     let mut found = Vec::new();
     for routine in planner.catalog().all_routines() {
         let id = routine.record.id;
@@ -275,28 +317,31 @@ pub(super) fn release_rows(draft: &mut Draft, table: &TableDef, cascade: bool) -
         };
         let gone = draft.has_dropped(RecordKey::Routine(id));
         if signature.types.contains(&table.id.0) && !gone {
-            found.push((id, routine_word(planner, signature)));
+            add(routine_word(planner, signature));
+            found.push(id);
         }
     }
-    if found.is_empty() {
+    if words.is_empty() {
         return Ok(());
     }
     let name = &table.name;
     if !cascade {
-        let details = found
-            .iter()
-            .map(|(_, word)| format!("{word} depends on type {name}"));
         return Err(SqlError::new(
             SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
             format!("cannot drop table {name} because other objects depend on it"),
         )
-        .detail(details.collect::<Vec<_>>().join("\n"))
+        .detail(details.join("\n"))
         .hint("Use DROP ... CASCADE to drop the dependent objects too."));
     }
-    let (routines, words): (Vec<RoutineId>, Vec<String>) = found.into_iter().unzip();
     planner.notice_cascade(&words);
-    routines.into_iter().for_each(|id| draft.drop_routine(id));
-    Ok(())
+    for (other, own) in columns {
+        drop_columns(draft, other, &own)?;
+    }
+    found.into_iter().for_each(|id| draft.drop_routine(id));
+    match domains.is_empty() {
+        true => Ok(()),
+        false => release(draft, &domains, true, together, &[]),
+    }
 }
 
 /// Whether a text has a name in it that is not a part of a longer one.

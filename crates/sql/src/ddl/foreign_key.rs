@@ -12,8 +12,8 @@ use crate::planner::Planner;
 use crate::records::{ForeignKeyRecord, TableRecord};
 use pg_query::protobuf::Constraint;
 use quintet_base::{ConstraintId, IndexId, SqlError, SqlResult, SqlState, TableId};
-use quintet_ir::Privileges;
 use quintet_ir::references::are_comparable;
+use quintet_ir::{Need, Part, Privileges};
 
 /// Adds a foreign key to a table. Gives its number.
 pub(super) fn add(
@@ -30,7 +30,7 @@ pub(super) fn add(
         true => record.clone(),
         false => {
             let table = target_table(planner, relation)?;
-            planner.must_have(super::table_object(table.id), Privileges::REFERENCES)?;
+            may_refer(planner, table.id, Part::Any)?;
             match draft.changed_table(table.id)? {
                 Some(changed) => changed,
                 None => super::record_of(planner, &table)?,
@@ -46,6 +46,12 @@ pub(super) fn add(
         _ => numbers(planner, record, &words(&constraint.fk_attrs), constraint)?,
     };
     let (parent_columns, index) = target(planner, &parent, constraint)?;
+    if !itself {
+        for column in &parent_columns {
+            let number = u16::try_from(*column + 1).unwrap_or(u16::MAX);
+            may_refer(planner, parent.id, Part::Column(number))?;
+        }
+    }
     if columns.len() != parent_columns.len() {
         return Err(planner.error(
             SqlState::INVALID_FOREIGN_KEY,
@@ -115,6 +121,20 @@ pub(super) fn add(
     };
     draft.put_foreign_key(&key)?;
     Ok(key.id)
+}
+
+/// Only who may refer to a part of a table goes on.
+///
+/// # Errors
+/// `42501`.
+fn may_refer(planner: &Planner, table: TableId, part: Part) -> SqlResult<()> {
+    let need = Need {
+        object: super::table_object(table),
+        privileges: Privileges::REFERENCES,
+        role: None,
+        part,
+    };
+    planner.catalog().allow(planner.context.user.role, &[need])
 }
 
 /// Numbers of the columns that refer.

@@ -7,7 +7,7 @@
 
 use super::table::{begin, refuse_storage};
 use super::table_as::{columns, filling};
-use super::{creation_schema, leave_rows, there_already};
+use super::{creation_schema, leave_rows, moving, there_already};
 use crate::catalog::{Catalog, Relation};
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -72,7 +72,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateTableAsStmt) -> SqlRes
         schema: schema.clone(),
         name: name.clone(),
         path: planner.context.schema.to_string(),
-        text: deparse(NodeEnum::SelectStmt(select.clone()))?,
+        text: moving::spelled_out(&inside, deparse(NodeEnum::SelectStmt(select.clone()))?)?,
         columns: record
             .columns
             .iter()

@@ -9,7 +9,9 @@ use crate::command::Planned;
 use crate::draft::Draft;
 use crate::planner::Planner;
 use crate::records::DefaultsRecord;
-use crate::role::{Access, denied, role_named, specs, with_new_owner, without_role};
+use crate::role::{
+    Access, columns_given, columns_without, denied, role_named, specs, with_new_owner, without_role,
+};
 use crate::system::{PUBLIC, schemas};
 use pg_query::protobuf::{DropBehavior, DropOwnedStmt, Node, ReassignOwnedStmt};
 use quintet_base::{RoleId, RoutineId, SequenceId, SqlError, SqlResult, SqlState, TableId};
@@ -62,6 +64,7 @@ pub(super) fn reassign(planner: &Planner, statement: &ReassignOwnedStmt) -> SqlR
             acl: list.map(|list| with_new_owner(list, access.owner, new)),
         };
         draft.put_access(&given.record(object.number))?;
+        columns_given(&mut draft, object.number, access.owner, new)?;
     }
     draft.finish("REASSIGN OWNED")
 }
@@ -79,7 +82,10 @@ pub(super) fn drop(planner: &Planner, statement: &DropOwnedStmt) -> SqlResult<Pl
         match of.contains(&access.owner) {
             true if object.kind == ObjectKind::Schema => own_schemas.push(object.number),
             true => add(planner, &mut owned, object),
-            false => revoke(&mut draft, object, &access, &of)?,
+            false => {
+                revoke(&mut draft, object, &access, &of)?;
+                columns_without(&mut draft, object, &of)?;
+            }
         }
     }
     for (number, name) in schemas(catalog) {

@@ -1,8 +1,9 @@
 //! CREATE SCHEMA, DROP SCHEMA.
 //!
 //! Relies on: `draft`, the other files of `ddl` for what goes with a schema.  Promises: a schema that holds something
-//! goes with CASCADE only.  Does not: elements in CREATE SCHEMA, or RENAME, or drop the system's schemas
-//! (0A000).
+//! goes with CASCADE only.  Does not: rename (`set_schema`), or drop the system's schemas (0A000).
+
+mod elements;
 
 use super::{drop_table, drop_type, release_function, release_routine, release_sequence, view};
 use crate::catalog::{Catalog, Relation};
@@ -20,9 +21,6 @@ use quintet_ir::Privileges;
 
 pub(super) fn create(planner: &Planner, statement: &CreateSchemaStmt) -> SqlResult<Planned> {
     const TAG: &str = "CREATE SCHEMA";
-    if !statement.schema_elts.is_empty() {
-        return Err(SqlError::unsupported("elements in CREATE SCHEMA"));
-    }
     let name = match (&*statement.schemaname, &statement.authrole) {
         ("", Some(role)) => planner.catalog().roles().name(role_named(planner, role)?),
         (name, _) => name.to_string(),
@@ -39,13 +37,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateSchemaStmt) -> SqlResu
         let message = format!("must be member of role \"{owner}\"");
         return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
     }
-    if name.starts_with("pg_") {
-        return Err(SqlError::new(
-            SqlState::RESERVED_NAME,
-            format!("unacceptable schema name \"{name}\""),
-        )
-        .detail("The prefix \"pg_\" is reserved for system schemas."));
-    }
+    refuse_reserved(name)?;
     if planner.catalog().has_schema(name) {
         let message = format!("schema \"{name}\" already exists");
         if !statement.if_not_exists {
@@ -71,10 +63,24 @@ pub(super) fn create(planner: &Planner, statement: &CreateSchemaStmt) -> SqlResu
         let access = Access { owner, acl: None };
         draft.put_access(&access.record(number))?;
     }
-    draft.finish(TAG)
+    let made = draft.finish(TAG)?;
+    elements::add(planner, made, (name, owner), &statement.schema_elts)
 }
 
-/// The number of a schema that can be dropped.
+/// Refuses a name that only the system gives.
+///
+/// # Errors
+/// `42939`.
+pub(super) fn refuse_reserved(name: &str) -> SqlResult<()> {
+    if !name.starts_with("pg_") {
+        return Ok(());
+    }
+    let message = format!("unacceptable schema name \"{name}\"");
+    let error = SqlError::new(SqlState::RESERVED_NAME, message);
+    Err(error.detail("The prefix \"pg_\" is reserved for system schemas."))
+}
+
+/// The number of a schema that can be changed.
 pub(super) fn own(planner: &Planner, name: &str) -> SqlResult<u32> {
     if is_temporary(name) {
         return Err(

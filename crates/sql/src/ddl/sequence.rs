@@ -32,7 +32,7 @@ struct Options {
     /// `Some(None)`: RESTART without a value.
     restart: Option<Option<i64>>,
     /// `Some(None)`: OWNED BY NONE.
-    owned_by: Option<Option<(String, String)>>,
+    owned_by: Option<Option<(Vec<String>, String)>>,
     name: Option<String>,
 }
 
@@ -96,7 +96,10 @@ fn read(planner: &Planner, nodes: &[Node]) -> SqlResult<Options> {
                     .unwrap_or_default();
                 options.owned_by = Some(match names::strings(items)[..] {
                     ["none"] => None,
-                    [.., table, column] => Some((table.to_string(), column.to_string())),
+                    [ref table @ .., column] if !table.is_empty() => Some((
+                        table.iter().map(ToString::to_string).collect(),
+                        column.to_string(),
+                    )),
                     _ => {
                         return Err(SqlError::new(
                             SqlState::SYNTAX_ERROR,
@@ -304,12 +307,29 @@ fn owner(
     let Some(Some((table, column))) = &options.owned_by else {
         return Ok(None);
     };
-    let found = planner.catalog().table(schema, table).ok_or_else(|| {
+    let words: Vec<&str> = table.iter().map(String::as_str).collect();
+    let relation = match *planner.local_relation(&words)? {
+        [name] => planner.find_relation(None, name),
+        [schema, name] => planner.find_relation(Some(schema), name),
+        _ => None,
+    };
+    let found = match relation {
+        Some(Relation::Table(id)) => planner.catalog().table_by_id(id),
+        _ => None,
+    };
+    let found = found.ok_or_else(|| {
         SqlError::new(
             SqlState::UNDEFINED_TABLE,
-            format!("relation \"{table}\" does not exist"),
+            format!("relation \"{}\" does not exist", words.join(".")),
         )
     })?;
+    if found.schema != schema {
+        let message = "sequence must be in same schema as table it is linked to";
+        return Err(SqlError::new(
+            SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+            message,
+        ));
+    }
     let number = crate::insert::column_number(planner, found, column, -1)?;
     Ok(Some((found.id, number)))
 }

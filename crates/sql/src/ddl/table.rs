@@ -5,7 +5,9 @@
 //! storage parameters (docs/sql.md).  Does not: inheritance (0A000); `partition` makes partitions.
 
 use super::constraint::{self, Constraints};
-use super::{creation_schema, generated, like, partition, sequence, temporary, there_already};
+use super::{
+    creation_schema, generated, like, moving, partition, sequence, temporary, there_already,
+};
 use crate::coerce;
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -227,7 +229,7 @@ pub(super) fn add_column(
             ConstrType::ConstrNull => {}
             ConstrType::ConstrDefault => {
                 let node = required(constraint.raw_expr.as_deref())?;
-                new.default = default_text(planner, node, &new)?;
+                new.default = default_text(planner, node, (Some(&record.schema), &new))?;
             }
             ConstrType::ConstrIdentity => {
                 new.identity = Some(constraint.generated_when == "a");
@@ -324,14 +326,14 @@ impl Said {
     }
 }
 
-/// The text under which a default is kept, checked; `None` for NULL.
+/// The text under which a default is kept in a schema, checked; `None` for NULL. Without a schema it is one that has been kept before.
 ///
 /// # Errors
 /// `42804` if it does not fit the column, `0A000` for a column's name in it.
 pub(super) fn default_text(
     planner: &Planner,
     node: &Node,
-    column: &ColumnRecord,
+    (schema, column): (Option<&str>, &ColumnRecord),
 ) -> SqlResult<Option<String>> {
     let nothing = Scope::empty();
     let here = planner.at(names::location(node));
@@ -368,7 +370,10 @@ pub(super) fn default_text(
                 text_format::to_string(&value, ty, &FormatContext::default())
             ))
         }
-        _ => Some(expression_text(node)?),
+        _ => Some(match schema {
+            Some(schema) => moving::at_home(planner, schema, expression_text(node)?)?,
+            None => expression_text(node)?,
+        }),
     })
 }
 

@@ -21,6 +21,7 @@ use pg_query::protobuf::{
     CreateTableAsStmt, InsertStmt, IntoClause, ObjectType, OverridingKind, RangeVar, SelectStmt,
 };
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType, limits};
+use quintet_ir::Need;
 
 pub(super) fn create(planner: &Planner, statement: &CreateTableAsStmt) -> SqlResult<Planned> {
     if statement.objtype() == ObjectType::ObjectMatview {
@@ -114,6 +115,14 @@ pub(super) fn filling(
         ..Default::default()
     };
     let planned = plan_insert(&filling, &insert)?;
+    // Who makes a table of rows must be allowed to read them. Of the table itself, which nobody knows yet, nothing is asked.
+    let needs = filling.take_needs().into_iter();
+    let needs = needs.filter(|need| planner.catalog().is_there(need.object));
+    let needs = needs.map(|need| Need {
+        role: need.role.or(role),
+        ..need
+    });
+    planner.need_all(needs.collect());
     if let Command::Run(procedure) = planned.command {
         draft.then(procedure);
     }

@@ -4,7 +4,7 @@
 //! column of it cannot change its type, before the view has gone; with CASCADE the view goes along.
 //! Does not: recursive views (0A000).
 
-use super::{creation_schema, policy};
+use super::{creation_schema, moving, policy};
 use crate::catalog::{Catalog, Relation};
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -141,7 +141,7 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
         schema,
         name: relation.relname.clone(),
         path: planner.context.schema.to_string(),
-        text: deparse(NodeEnum::SelectStmt(select))?,
+        text: moving::spelled_out(&inside, deparse(NodeEnum::SelectStmt(select))?)?,
         columns,
         uses,
         check,

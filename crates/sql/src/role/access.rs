@@ -11,7 +11,7 @@ use crate::planner::Planner;
 use crate::records::{AccessRecord, DefaultsRecord, GrantRecord};
 use crate::system;
 use quintet_base::{RoleId, RoutineId, SequenceId, SqlResult, TableId};
-use quintet_ir::{Need, Object, ObjectKind, Privileges};
+use quintet_ir::{Need, Object, ObjectKind, Part, Privileges};
 use std::borrow::Cow;
 
 /// Who owns an object, and what was granted on it.
@@ -22,7 +22,7 @@ pub(crate) struct Access {
     pub acl: Option<Acl>,
 }
 
-fn items(grants: &[GrantRecord]) -> Acl {
+pub(super) fn items(grants: &[GrantRecord]) -> Acl {
     let item = |grant: &GrantRecord| Item {
         grantee: grant.grantee,
         grantor: grant.grantor,
@@ -32,7 +32,7 @@ fn items(grants: &[GrantRecord]) -> Acl {
     grants.iter().map(item).collect()
 }
 
-fn grants(items: &[Item]) -> Vec<GrantRecord> {
+pub(super) fn grants(items: &[Item]) -> Vec<GrantRecord> {
     let grant = |item: &Item| GrantRecord {
         grantee: item.grantee,
         grantor: item.grantor,
@@ -245,11 +245,23 @@ impl Catalog {
     /// `42501` if not.
     pub fn allow(&self, role: RoleId, needs: &[Need]) -> SqlResult<()> {
         let roles = self.roles();
+        // Who has it on a whole relation is not asked about its columns, which stand behind it.
+        let mut whole: Option<(RoleId, Object, Privileges)> = None;
         for need in needs {
             let role = need.role.unwrap_or(role);
-            let has = roles.privileges(role, need.object, need.privileges);
-            if has != need.privileges {
-                self.deny(need.object)?;
+            let Need {
+                object, privileges, ..
+            } = *need;
+            if let Some((who, of, has)) = whole
+                && (who, of) == (role, object)
+                && has.contains(privileges)
+            {
+                continue;
+            }
+            if roles.privileges(role, object, privileges) == privileges {
+                whole = Some((role, object, privileges));
+            } else if roles.privileges_on(role, object, need.part, privileges) != privileges {
+                self.deny(object)?;
             }
         }
         Ok(())
@@ -284,9 +296,9 @@ impl Catalog {
             return drawn;
         };
         let written = Privileges::INSERT | Privileges::UPDATE;
-        let fills = !self
-            .roles()
-            .privileges(role, table_object(table), written)
+        let roles = self.roles();
+        let fills = !roles
+            .privileges_on(role, table_object(table), Part::Any, written)
             .is_empty();
         match fills {
             true => Ok(()),
@@ -369,6 +381,7 @@ impl Planner<'_> {
             object,
             privileges,
             role: None,
+            part: Part::Whole,
         };
         self.catalog().allow(self.context.user.role, &[need])
     }

@@ -5,7 +5,7 @@
 //! Does not: change objects that are there; types (0A000).
 
 use super::acl::{self, Acl, Behavior, Item, Mode, default_acl};
-use super::grant::{grantees, invalid, privileges_named, schema_named};
+use super::grant::{columns_named, grantees, invalid, privileges_named, schema_named};
 use super::{Roles, denied, options, role_named};
 use crate::catalog::Catalog;
 use crate::command::Planned;
@@ -143,7 +143,11 @@ impl Whose {
 fn change(draft: &mut Draft, action: &GrantStmt, whose: Whose) -> SqlResult<()> {
     let planner = draft.planner;
     let all = acl::all_of(whose.kind);
-    let named = privileges_named(planner, action)?.unwrap_or(all);
+    if !columns_named(action)?.is_empty() {
+        let message = "default privileges cannot be set for columns";
+        return Err(SqlError::new(SqlState::INVALID_GRANT_OPERATION, message));
+    }
+    let named = privileges_named(action)?.unwrap_or(all);
     if !all.contains(named) {
         return Err(invalid(named & !all, word(whose.kind)));
     }

@@ -248,6 +248,17 @@ fn refuse_needed(planner: &Planner, id: RoleId) -> SqlResult<()> {
         } else if named.next().is_some() {
             lines.extend(what().map(|what| format!("privileges for {what}")));
         }
+        let lists = catalog.roles().columns_of(object.number);
+        let columns = catalog.named_columns(object.number);
+        for (number, list) in lists.into_iter().flatten() {
+            let mut named = list
+                .iter()
+                .filter(|item| item.grantee == id || item.grantor == id);
+            let column = columns.iter().find(|column| column.number == *number);
+            if let (Some(_), Some(what), Some(column)) = (named.next(), what(), column) {
+                lines.push(format!("privileges for column {} of {what}", column.name));
+            }
+        }
     }
     for security in catalog.securities() {
         let named = security.policies.iter();

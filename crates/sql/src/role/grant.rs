@@ -1,11 +1,11 @@
 //! GRANT and REVOKE of privileges.
 //!
 //! Relies on: `acl`.  Promises: what is granted, by whom, and which warnings there are, as in PostgreSQL.  Does not: privileges on
-//! columns (0A000); default privileges of objects to come (`defaults`).
+//! columns (`column`); default privileges of objects to come (`defaults`).
 
 use super::access::{Access, THE_DATABASE};
 use super::acl::{self, Behavior, Item, Mode};
-use super::{Named, named, options, role_named};
+use super::{Named, column, named, options, role_named};
 use crate::catalog::Relation;
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -27,15 +27,30 @@ pub(crate) fn grant(planner: &Planner, statement: &GrantStmt) -> SqlResult<Plann
         return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     }
     let grantees = grantees(planner, statement)?;
-    let wanted = wanted(planner, statement)?;
+    let of_columns = columns_named(statement)?;
+    if !of_columns.is_empty() && statement.objtype() != ObjectType::ObjectTable {
+        let message = "column privileges are only valid for relations";
+        return Err(SqlError::new(SqlState::INVALID_GRANT_OPERATION, message));
+    }
+    let wanted = wanted(statement)?;
     let objects = match statement.targtype() {
         GrantTargetType::AclTargetAllInSchema => all_in_schemas(planner, statement)?,
         _ => named_objects(planner, statement)?,
     };
     let mut draft = Draft::new(planner);
     for object in objects {
-        let access = changed(planner, statement, object, (wanted, &grantees))?;
-        draft.put_access(&access.record(object.number))?;
+        if wanted != Some(Privileges::NONE) {
+            let access = changed(planner, statement, object, (wanted, &grantees))?;
+            draft.put_access(&access.record(object.number))?;
+        }
+        if object.kind == ObjectKind::Table {
+            let whole = wanted.unwrap_or(acl::all_of(object.kind));
+            column::change(&mut draft, statement, object, &of_columns, whole)?;
+        } else if !of_columns.is_empty() {
+            return Err(SqlError::unsupported(
+                "a privilege on columns of a sequence",
+            ));
+        }
     }
     draft.finish(match statement.is_grant {
         true => "GRANT",
@@ -54,7 +69,7 @@ pub(super) fn grantees(planner: &Planner, statement: &GrantStmt) -> SqlResult<Ve
 }
 
 /// The privileges that a statement names, of those that there are on the kind of object; `None`: all.
-fn wanted(planner: &Planner, statement: &GrantStmt) -> SqlResult<Option<Privileges>> {
+fn wanted(statement: &GrantStmt) -> SqlResult<Option<Privileges>> {
     let (possible, word) = match statement.objtype() {
         // Sequences may be named as tables.
         ObjectType::ObjectTable => (
@@ -69,7 +84,7 @@ fn wanted(planner: &Planner, statement: &GrantStmt) -> SqlResult<Option<Privileg
         ObjectType::ObjectDatabase => (acl::all_of(ObjectKind::Database), "database"),
         _ => return Err(SqlError::unsupported("privileges on this kind of object")),
     };
-    let wanted = privileges_named(planner, statement)?;
+    let wanted = privileges_named(statement)?;
     let others = wanted.unwrap_or(Privileges::NONE) & !possible;
     match others.is_empty() {
         true => Ok(wanted),
@@ -78,25 +93,42 @@ fn wanted(planner: &Planner, statement: &GrantStmt) -> SqlResult<Option<Privileg
 }
 
 /// The same, whatever it is about.
-pub(super) fn privileges_named(
-    planner: &Planner,
-    statement: &GrantStmt,
-) -> SqlResult<Option<Privileges>> {
+pub(super) fn privileges_named(statement: &GrantStmt) -> SqlResult<Option<Privileges>> {
     let mut all = Privileges::NONE;
     for node in &statement.privileges {
         let Some(NodeEnum::AccessPriv(named)) = inner(node) else {
             continue;
         };
-        if !named.cols.is_empty() {
-            return Err(planner.unsupported("a privilege on columns", -1));
+        if named.cols.is_empty() {
+            all |= privilege_named(&named.priv_name)?;
         }
-        let privilege = Privileges::named(&named.priv_name).ok_or_else(|| {
-            let message = format!("unrecognized privilege type \"{}\"", named.priv_name);
-            SqlError::new(SqlState::SYNTAX_ERROR, message)
-        })?;
-        all |= privilege;
     }
     Ok((!statement.privileges.is_empty()).then_some(all))
+}
+
+fn privilege_named(name: &str) -> SqlResult<Privileges> {
+    Privileges::named(name).ok_or_else(|| {
+        let message = format!("unrecognized privilege type \"{name}\"");
+        SqlError::new(SqlState::SYNTAX_ERROR, message)
+    })
+}
+
+/// What a statement says of columns.
+pub(super) fn columns_named(statement: &GrantStmt) -> SqlResult<Vec<column::Wanted>> {
+    let mut all = Vec::new();
+    for node in &statement.privileges {
+        if let Some(NodeEnum::AccessPriv(named)) = inner(node)
+            && !named.cols.is_empty()
+        {
+            let privileges = match named.priv_name.as_str() {
+                "" => None,
+                name => Some(privilege_named(name)?),
+            };
+            let columns = names::strings(&named.cols).into_iter();
+            all.push((privileges, columns.map(str::to_string).collect()));
+        }
+    }
+    Ok(all)
 }
 
 pub(super) fn invalid(privilege: Privileges, word: &str) -> SqlError {

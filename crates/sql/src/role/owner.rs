@@ -4,7 +4,7 @@
 //! what is not the current user's, or to whom they could not become.
 
 use super::access::{Access, PUBLIC_SCHEMA, THE_DATABASE};
-use super::{acl, denied, role_named};
+use super::{acl, column, denied, role_named};
 use crate::catalog::Relation;
 use crate::command::Planned;
 use crate::draft::{Draft, owned_sequences};
@@ -169,6 +169,7 @@ fn give(
             acl: list.map(|list| acl::with_new_owner(list, access.owner, new)),
         };
         draft.put_access(&given.record(object.number))?;
+        column::columns_given(&mut draft, object.number, access.owner, new)?;
     }
     draft.finish(tag)
 }

@@ -19,8 +19,8 @@ use crate::row_value;
 use crate::tree::{node, string};
 use crate::variables::Variables;
 use pg_query::protobuf::{
-    Alias, ColumnRef, CommonTableExpr, FuncCall, Node, ParamRef, RangeFunction, ResTarget,
-    SelectStmt, WithClause,
+    Alias, CommonTableExpr, FuncCall, Node, ParamRef, RangeFunction, ResTarget, SelectStmt,
+    WithClause,
 };
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::limits::PARAMETERS_MAX;
@@ -570,33 +570,51 @@ fn give(change: &mut NodeEnum, before: &[Node], recursive: bool) -> SqlResult<()
 
 /// True for an array whose type has a name that is the same for everybody.
 fn is_array(ty: SqlType) -> bool {
-    ty.element().is_some() && !matches!(ty, SqlType::EnumArray(_) | SqlType::RecordArray)
+    use SqlType::{CompositeArray, EnumArray, RecordArray};
+    ty.element().is_some() && !matches!(ty, EnumArray(_) | CompositeArray(_) | RecordArray)
 }
 
-/// `SELECT r.c0 AS name, … FROM unnest($n, …) AS r (c0, …)`.
+/// `SELECT r.c0 AS name, … FROM unnest($n, …) AS r (c0, …)`; where a column is of a composite type, which unnest would take apart,
+/// `SELECT ($n)[r.o] AS name, … FROM generate_series(1, cardinality($n)) AS r (o)`.
 fn rows_of(arrays: &[i32], kept: &[OutputColumn]) -> SqlResult<Node> {
     let columns: Vec<String> = (0..kept.len()).map(|number| format!("c{number}")).collect();
-    let parameters = arrays.iter().map(|number| {
-        node(NodeEnum::ParamRef(ParamRef {
-            number: *number,
-            location: -1,
-        }))
-    });
-    let call = FuncCall {
-        funcname: vec![string("unnest")],
-        args: parameters.collect(),
-        location: -1,
-        ..FuncCall::default()
+    let by_place = (kept.iter()).any(|column| matches!(column.ty, SqlType::Composite(_)));
+    let (call, names) = match (by_place, arrays) {
+        (true, [first, ..]) => {
+            let series = format!("generate_series(1, cardinality(${first}))");
+            (parse_expression(&series)?, vec![string("o")])
+        }
+        _ => {
+            let parameters = arrays.iter().map(|number| {
+                node(NodeEnum::ParamRef(ParamRef {
+                    number: *number,
+                    location: -1,
+                }))
+            });
+            let call = FuncCall {
+                funcname: vec![string("unnest")],
+                args: parameters.collect(),
+                location: -1,
+                ..FuncCall::default()
+            };
+            let names = columns.iter().map(string).collect();
+            (node(NodeEnum::FuncCall(Box::new(call))), names)
+        }
     };
     let source = RangeFunction {
-        functions: vec![node(NodeEnum::FuncCall(Box::new(call)))],
+        functions: vec![call],
         alias: Some(Alias {
             aliasname: "r".to_string(),
-            colnames: columns.iter().map(string).collect(),
+            colnames: names,
         }),
         ..RangeFunction::default()
     };
-    let targets = kept.iter().zip(&columns).map(|(kept, column)| {
+    let all = kept.iter().zip(columns.iter().zip(arrays));
+    let targets = all.map(|(kept, (column, array))| {
+        let source = match by_place {
+            true => format!("(${array})[r.o]"),
+            false => format!("r.{column}"),
+        };
         let value = match is_array(kept.ty) {
             true => {
                 let name = match kept.ty.element() {
@@ -604,12 +622,9 @@ fn rows_of(arrays: &[i32], kept: &[OutputColumn]) -> SqlResult<Node> {
                     Some(SqlType::Bpchar) => "bpchar[]",
                     _ => kept.ty.name(),
                 };
-                parse_expression(&format!("CAST(r.{column} AS {name})"))?
+                parse_expression(&format!("CAST({source} AS {name})"))?
             }
-            false => node(NodeEnum::ColumnRef(ColumnRef {
-                fields: vec![string("r"), string(column)],
-                location: -1,
-            })),
+            false => parse_expression(&source)?,
         };
         Ok(node(NodeEnum::ResTarget(Box::new(ResTarget {
             name: kept.name.clone(),

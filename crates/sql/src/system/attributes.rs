@@ -40,6 +40,7 @@ pub(super) const RELATIONS: &[Definition] = &[
             "attcollation",
             "attstorage",
             "attalign",
+            "attacl",
         ],
         rows: attributes,
     },
@@ -88,6 +89,8 @@ fn attribute(attribute: &Attribute) -> Vec<Value> {
         oid(collation_of(ty)),
         text(storage_of(ty)),
         text(alignment_of(ty)),
+        // `roles::stamp` knows it.
+        Value::Null,
     ]
 }
 

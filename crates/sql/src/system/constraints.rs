@@ -283,7 +283,7 @@ pub(super) fn printed_check(
     // A partition's are its table's.
     let record = planner.catalog().record(table.id);
     let home = record.map_or(&table.schema, |record| &record.schema);
-    print::within(planner, home, |planner| {
-        print::source(planner, &scope, source, pretty)
+    print::within(planner, home, |within| {
+        print::source((within, planner), &scope, source, pretty)
     })
 }

@@ -1,16 +1,16 @@
 //! Who may do what, asked from SQL: `has_table_privilege` and its kin, and `pg_has_role`.
 //!
 //! Relies on: `role` for privileges; `describe` for names and numbers.  Promises: the answers, words and SQLSTATEs of PostgreSQL 15: a
-//! name that is not there is an error, a number is NULL.  Does not: know privileges on columns: a column has its table's.
+//! name that is not there is an error, a number is NULL.  Does not: tell dropped columns from others by number.
 
 use super::describe::{Known, shown_name};
 use super::functions;
 use super::routines::{LANGUAGES, OTHER_LANGUAGES};
 use super::{DATABASE, layout};
 use crate::call::split_name;
-use crate::role::{THE_DATABASE, no_role};
+use crate::role::{OF_COLUMNS, THE_DATABASE, no_role};
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType, TableId, Value};
-use quintet_ir::{Object, ObjectKind, Privileges};
+use quintet_ir::{Object, ObjectKind, Part, Privileges};
 
 /// One word of what is asked: a privilege, or the right to grant it.
 #[derive(Clone, Copy)]
@@ -26,11 +26,9 @@ struct Question<'v> {
     rest: &'v [&'v Value],
 }
 
-const COLUMN: Privileges = Privileges(
-    Privileges::INSERT.0 | Privileges::SELECT.0 | Privileges::UPDATE.0 | Privileges::REFERENCES.0,
+const TABLE: Privileges = Privileges(
+    OF_COLUMNS.0 | Privileges::DELETE.0 | Privileges::TRUNCATE.0 | Privileges::TRIGGER.0,
 );
-const TABLE: Privileges =
-    Privileges(COLUMN.0 | Privileges::DELETE.0 | Privileges::TRUNCATE.0 | Privileges::TRIGGER.0);
 
 /// Relations of the system that only superusers read.
 const CLOSED: [&str; 2] = ["pg_authid", "pg_shadow"];
@@ -99,8 +97,8 @@ impl Known<'_> {
             Err(error) => return Some(Err(error)),
         };
         Some(answer(match kind {
-            "table" => self.relation_privilege(&question, TABLE),
-            "any_column" => self.relation_privilege(&question, COLUMN),
+            "table" => self.relation_privilege(&question, TABLE, Part::Whole),
+            "any_column" => self.relation_privilege(&question, OF_COLUMNS, Part::Any),
             "column" => self.column_privilege(&question),
             "sequence" => self.sequence_privilege(&question),
             "schema" => self.schema_privilege(&question),
@@ -141,11 +139,16 @@ impl Known<'_> {
 
     /// Whether a role has any of what is asked on an object.
     fn has_any(&self, who: RoleId, object: Object, all: &[Asked]) -> bool {
+        self.has_any_on(who, object, Part::Whole, all)
+    }
+
+    /// The same on a part of it.
+    fn has_any_on(&self, who: RoleId, object: Object, part: Part, all: &[Asked]) -> bool {
         let roles = self.context().catalog.roles();
         all.iter().any(|asked| {
             let found = match asked.may_grant {
-                true => roles.grant_options(who, object, asked.privilege),
-                false => roles.privileges(who, object, asked.privilege),
+                true => roles.options_on(who, object, part, asked.privilege),
+                false => roles.privileges_on(who, object, part, asked.privilege),
             };
             !found.is_empty()
         })
@@ -155,19 +158,25 @@ impl Known<'_> {
         &self,
         question: &Question,
         among: Privileges,
+        part: Part,
     ) -> SqlResult<Option<bool>> {
         let relation = match number(question.object) {
             Some(number) => number,
             None => self.number(SqlType::RegClass, text(question.object))?,
         };
         let asked = asked(question.rest[0], among)?;
-        Ok(self.on_relation(question.who, relation, &asked))
+        Ok(self.on_relation(question.who, (relation, part), &asked))
     }
 
-    fn on_relation(&self, who: RoleId, relation: u32, asked: &[Asked]) -> Option<bool> {
+    fn on_relation(
+        &self,
+        who: RoleId,
+        (relation, part): (u32, Part),
+        asked: &[Asked],
+    ) -> Option<bool> {
         if let Some(object) = self.context().catalog.object_of(relation) {
             let is_relation = matches!(object.kind, ObjectKind::Table | ObjectKind::Sequence);
-            return is_relation.then(|| self.has_any(who, object, asked));
+            return is_relation.then(|| self.has_any_on(who, object, part, asked));
         }
         let layout = layout::all().find(|layout| layout.oid == relation)?;
         let everybody = match CLOSED.contains(&layout.name) {
@@ -183,17 +192,18 @@ impl Known<'_> {
             Some(number) => number,
             None => self.number(SqlType::RegClass, text(question.object))?,
         };
-        let asked = asked(question.rest[1], COLUMN)?;
+        let asked = asked(question.rest[1], OF_COLUMNS)?;
         let Some(columns) = self.columns(relation) else {
             return Ok(None);
         };
         let column = question.rest[0];
-        let is_there = match number(column) {
-            Some(number) => (1..=columns.len()).contains(&(number as usize)),
-            None => columns.iter().any(|name| name == text(column)),
+        let place = match number(column) {
+            Some(number) => usize::try_from(number).ok().and_then(|n| n.checked_sub(1)),
+            None => columns.iter().position(|name| name == text(column)),
         };
-        if is_there {
-            return Ok(self.on_relation(question.who, relation, &asked));
+        if let Some(place) = place.filter(|place| *place < columns.len()) {
+            let part = Part::Column(u16::try_from(place + 1).unwrap_or(u16::MAX));
+            return Ok(self.on_relation(question.who, (relation, part), &asked));
         }
         match number(column) {
             Some(_) => Ok(None),

@@ -68,9 +68,23 @@ pub(super) fn within<R>(reader: &Planner, home: &str, act: impl FnOnce(&Planner)
     act(&planner)
 }
 
-/// A stored expression's text, printed; as it is stored if it cannot be read any more.
-pub(super) fn source(planner: &Planner, scope: &Scope, source: &str, pretty: bool) -> String {
-    printed(&plain(planner, scope, pretty), source)
+/// A stored expression's text, printed for a reader; as it is stored if it cannot be read any more.
+pub(super) fn source(
+    (planner, reader): (&Planner, &Planner),
+    scope: &Scope,
+    source: &str,
+    pretty: bool,
+) -> String {
+    let printer = Printer {
+        planner,
+        reader,
+        home: None,
+        scope,
+        pretty,
+        qualified: false,
+        value: false,
+    };
+    printed(&printer, source)
 }
 
 /// The same of a domain's check.
@@ -124,7 +138,7 @@ fn printed(printer: &Printer<'_, '_, '_>, source: &str) -> String {
 
 /// An index's expression: in parentheses, unless it is written like a call.
 pub(crate) fn index_key(planner: &Planner, scope: &Scope, text: &str, pretty: bool) -> String {
-    let printed = source(planner, scope, text, pretty);
+    let printed = source((planner, planner), scope, text, pretty);
     let node = parse_expression(text).ok();
     let is_call = matches!(
         node.as_ref().and_then(inner),
@@ -163,8 +177,14 @@ pub(super) fn index_expressions(planner: &Planner, table: &TableDef, number: u32
     let hidden = index.asked().iter().filter(|c| record.is_hidden(**c));
     let scope = Scope::of_table(table);
     let texts: Vec<String> = within(planner, &table.schema, |planner| {
-        let texts =
-            hidden.filter_map(|c| Some(source(planner, &scope, record.generated(*c)?, false)));
+        let texts = hidden.filter_map(|c| {
+            Some(source(
+                (planner, planner),
+                &scope,
+                record.generated(*c)?,
+                false,
+            ))
+        });
         texts.collect()
     });
     match texts.is_empty() {
@@ -180,7 +200,7 @@ pub(super) fn index_predicate(planner: &Planner, table: &TableDef, number: u32) 
     let scope = Scope::of_table(table);
     text.map_or(Value::Null, |text| {
         Value::text(within(planner, &table.schema, |planner| {
-            source(planner, &scope, text, false)
+            source((planner, planner), &scope, text, false)
         }))
     })
 }

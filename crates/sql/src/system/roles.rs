@@ -6,7 +6,7 @@
 use super::{DATABASE, Definition, flag, oid, text};
 use crate::planner::Planner;
 use crate::records::{DefaultsRecord, RoleRecord, SettingsRecord};
-use crate::role::{AclItem as Item, Roles, acl_text, default_acl};
+use crate::role::{AclItem as Item, OF_COLUMNS, Roles, acl_text, default_acl};
 use quintet_base::value::Array;
 use quintet_base::{RoleId, SqlError, SqlResult, SqlType, Value};
 use quintet_ir::{Object, ObjectKind, Privileges};
@@ -185,7 +185,80 @@ pub(super) const INFORMATION: &[Definition] = &[
         columns: GRANT_COLUMNS,
         rows: |planner| grants(planner, false),
     },
+    Definition {
+        name: "column_privileges",
+        columns: COLUMN_GRANT_COLUMNS,
+        rows: |planner| column_grants(planner, true),
+    },
+    Definition {
+        name: "role_column_grants",
+        columns: COLUMN_GRANT_COLUMNS,
+        rows: |planner| column_grants(planner, false),
+    },
 ];
+
+const COLUMN_GRANT_COLUMNS: &[&str] = &[
+    "grantor",
+    "grantee",
+    "table_catalog",
+    "table_schema",
+    "table_name",
+    "column_name",
+    "privilege_type",
+    "is_grantable",
+];
+
+/// The same of columns: what was granted on each, and on the whole relation.
+fn column_grants(planner: &Planner, with_public: bool) -> Vec<Vec<Value>> {
+    let catalog = planner.catalog();
+    let roles = catalog.roles();
+    let reader = planner.context.user.role;
+    let has = |role| roles.has_privileges_of(reader, role);
+    let tables = catalog.tables_and_parts();
+    let tables = tables.iter().map(|t| (t.relation().0, &t.schema, &t.name));
+    let views = catalog.views().map(|v| (v.id.0, &v.schema, &v.name));
+    let mut rows: Vec<Vec<Value>> = Vec::new();
+    for (number, schema, name) in tables.chain(views) {
+        let kind = ObjectKind::Table;
+        let access = roles.access_of(Object { kind, number });
+        let of_relation = access.list(kind);
+        let lists = roles.columns_of(number);
+        for column in catalog.named_columns(number) {
+            let own = lists.and_then(|lists| lists.get(&column.number));
+            let first = rows.len();
+            for item in of_relation.iter().chain(own.into_iter().flatten()) {
+                let public = item.grantee == RoleId::PUBLIC;
+                if !(public && with_public || !public && has(item.grantee) || has(item.grantor)) {
+                    continue;
+                }
+                for (privilege, word, _) in Privileges::ALL {
+                    if !(item.privileges & OF_COLUMNS).contains(privilege) {
+                        continue;
+                    }
+                    let grantable = item.options.contains(privilege)
+                        || !public && roles.has_privileges_of(item.grantee, access.owner);
+                    let row = vec![
+                        text(&roles.name(item.grantor)),
+                        match public {
+                            true => text("PUBLIC"),
+                            false => text(&roles.name(item.grantee)),
+                        },
+                        text(planner.context.database),
+                        text(schema),
+                        text(name),
+                        text(&column.name),
+                        text(word),
+                        text(if grantable { "YES" } else { "NO" }),
+                    ];
+                    if !rows[first..].contains(&row) {
+                        rows.push(row);
+                    }
+                }
+            }
+        }
+    }
+    rows
+}
 
 /// Privileges on tables and views of whoever's privileges the reader has, and `with_public` what everybody has.
 fn grants(planner: &Planner, with_public: bool) -> Vec<Vec<Value>> {
@@ -305,8 +378,32 @@ fn list_of(roles: &Roles, list: &[Item]) -> Value {
     }))
 }
 
+/// Puts access lists into the rows of columns that have one.
+fn stamp_columns(planner: &Planner, relation: &Definition, rows: &mut [Vec<Value>]) {
+    let roles = planner.catalog().roles();
+    if roles.all_columns().next().is_none() {
+        return;
+    }
+    let place = |name: &str| relation.columns.iter().position(|column| *column == name);
+    let places = place("attrelid").zip(place("attnum")).zip(place("attacl"));
+    let Some(((number, column), acl)) = places else {
+        return;
+    };
+    for row in rows {
+        if let (Value::Oid(number), Value::Int2(column)) = (&row[number], &row[column])
+            && let Some(lists) = roles.columns_of(*number)
+            && let Some(list) = u16::try_from(*column).ok().and_then(|it| lists.get(&it))
+        {
+            row[acl] = list_of(roles, list);
+        }
+    }
+}
+
 /// Puts owners and access lists into the rows of relations that list objects.
 pub(super) fn stamp(planner: &Planner, relation: &Definition, rows: &mut [Vec<Value>]) {
+    if relation.name == "pg_attribute" {
+        return stamp_columns(planner, relation, rows);
+    }
     let (kind, owner, acl) = match relation.name {
         "pg_class" => (ObjectKind::Table, "relowner", "relacl"),
         "pg_proc" => (ObjectKind::Routine, "proowner", "proacl"),

@@ -231,7 +231,10 @@ impl Change<'_, '_, '_> {
             return Err(self.wrong_kind(&command.name, "an identity column"));
         }
         let default = match command.def.as_deref() {
-            Some(node) => default_text(self.planner(), node, &self.record.columns[number])?,
+            Some(node) => {
+                let column = (Some(&*self.record.schema), &self.record.columns[number]);
+                default_text(self.planner(), node, column)?
+            }
             None => None,
         };
         self.record.columns[number].default = default;

@@ -106,7 +106,7 @@ impl Change<'_, '_, '_> {
         if let Some(text) = column.default.clone() {
             let node = parse_expression(&text)?;
             let column = column.clone();
-            default_text(self.planner(), &node, &column).map_err(|_| {
+            default_text(self.planner(), &node, (None, &column)).map_err(|_| {
                 let message = format!(
                     "default for column \"{}\" cannot be cast automatically to type {ty}",
                     command.name
