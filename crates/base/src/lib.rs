@@ -34,6 +34,7 @@ pub mod ids;
 pub mod interval;
 pub mod json;
 pub mod jsonpath;
+pub mod lexemes;
 pub mod key;
 pub mod level;
 pub mod limits;
