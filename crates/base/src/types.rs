@@ -378,7 +378,12 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (TsQueryArray, 3645, "tsquery[]", None),
         (RegConfig, 3734, "regconfig", Some(RegConfigArray)),
         (RegConfigArray, 3735, "regconfig[]", None),
-        (RegDictionary, 3769, "regdictionary", Some(RegDictionaryArray)),
+        (
+            RegDictionary,
+            3769,
+            "regdictionary",
+            Some(RegDictionaryArray),
+        ),
         (RegDictionaryArray, 3770, "regdictionary[]", None),
     ]
 };

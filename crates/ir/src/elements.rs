@@ -18,11 +18,11 @@
 use crate::expr::Expr;
 use crate::partition::hash_of_bytes;
 use quintet_base::datum::Datum;
+use quintet_base::json::Json;
 use quintet_base::lexemes::query_of;
 use quintet_base::lexemes::textsearch::Query;
 use quintet_base::lexemes::textsearch::query::{Item, Op};
 use quintet_base::lexemes::textsearch::vector::Words;
-use quintet_base::json::Json;
 use quintet_base::value::Array;
 use quintet_base::{SqlType, Value, key};
 

@@ -239,6 +239,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         like::FUNCTIONS,
         pattern::FUNCTIONS,
         quantified::FUNCTIONS,
+        quantified::QUERIES,
         record::FUNCTIONS,
         domain::FUNCTIONS,
         calendar::FUNCTIONS,
@@ -334,7 +335,11 @@ fn finish(function: &'static Function, args: &[SqlType]) -> Resolved {
                 (SqlType::Unknown, given) if given.is_named_oid() || given.is_bytes_within() => {
                     SqlType::Text
                 }
-                (SqlType::Unknown, given) if given.element().is_some_and(|element| element.is_named_oid() || element.is_bytes_within()) => {
+                (SqlType::Unknown, given)
+                    if given.element().is_some_and(|element| {
+                        element.is_named_oid() || element.is_bytes_within()
+                    }) =>
+                {
                     SqlType::TextArray
                 }
                 (SqlType::Unknown, given) => given,

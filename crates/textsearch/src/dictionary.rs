@@ -97,7 +97,10 @@ static STOP_WORDS: LazyLock<BTreeMap<&str, Vec<&str>>> = LazyLock::new(|| {
     let mut found: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut language = "";
     for line in include_str!("stop_words.txt").lines() {
-        match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+        match line
+            .strip_prefix('[')
+            .and_then(|line| line.strip_suffix(']'))
+        {
             Some(name) => language = name,
             None => found.entry(language).or_default().extend(line.split(' ')),
         }
@@ -114,7 +117,10 @@ impl Config {
 
     /// The one with this number.
     pub fn by_number(number: u32) -> Option<Config> {
-        CONFIGS.iter().find(|config| config.number == number).copied()
+        CONFIGS
+            .iter()
+            .find(|config| config.number == number)
+            .copied()
     }
 
     /// The one whose dictionary has this number.
@@ -170,10 +176,33 @@ impl Config {
         if is_stop || small.is_empty() {
             return Meaning::Stop;
         }
-        let stem = Stemmer::create(algorithm).stem(&small).into_owned();
+        let stem = stem(algorithm, &small);
         // A word of nothing but endings stays.
         Meaning::Word(if stem.is_empty() { small } else { stem })
     }
+}
+
+/// The stem of a word in small letters.
+fn stem(algorithm: Algorithm, word: &str) -> String {
+    let stemmer = Stemmer::create(algorithm);
+    // The library's stemmers of these languages are older than PostgreSQL's.
+    if algorithm == Algorithm::Russian && word.contains('ё') {
+        return stemmer.stem(&word.replace('ё', "е")).into_owned();
+    }
+    if algorithm != Algorithm::French || !word.contains(['ë', 'ï']) {
+        return stemmer.stem(word).into_owned();
+    }
+    // These letters were strangers to it; since then they are vowels behind a mark.
+    let marked = word.replace('ë', "He").replace('ï', "Hi");
+    let stem = stemmer.stem(&marked);
+    let ending = marked.get(stem.len()..).unwrap_or_default();
+    let of_nouns = ["if", "iv", "ité", "iq", "ism", "ist", "ic"];
+    let is_of_verb = ending.starts_with('i') && !of_nouns.iter().any(|one| ending.starts_with(one));
+    if stem.ends_with('H') && is_of_verb {
+        // The mark keeps endings of verbs.
+        return stemmer.stem(word).into_owned();
+    }
+    stem.replace("He", "ë").replace("Hi", "ï").replace('H', "")
 }
 
 /// In small letters, each letter for itself.

@@ -14,6 +14,9 @@ use crate::run::{Answer, Found, answer};
 use crate::token::{Kind, Tokens};
 use crate::vector::POSITION_MAX;
 
+/// What is put around words is no longer.
+const MARK_BYTES_MAX: usize = 32767;
+
 /// How a headline is to look.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -58,9 +61,20 @@ impl Options {
     pub fn parse(text: &str) -> Result<Options> {
         let mut options = Options::default();
         for (name, value) in pairs(text)? {
+            let marks = ["startsel", "stopsel", "fragmentdelimiter"];
+            if let Some(which) = marks
+                .iter()
+                .position(|mark| name.eq_ignore_ascii_case(mark))
+                && value.len() > MARK_BYTES_MAX
+            {
+                let shown = ["StartSel", "StopSel", "FragmentDelimiter"][which];
+                return Err(Error::Invalid(format!("value for \"{shown}\" is too long")));
+            }
             let number = || {
                 value.trim().parse::<i32>().map_err(|_| {
-                    Error::Number(format!("invalid input syntax for type integer: \"{value}\""))
+                    Error::Number(format!(
+                        "invalid input syntax for type integer: \"{value}\""
+                    ))
                 })
             };
             match name.to_ascii_lowercase().as_str() {
@@ -119,7 +133,10 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>> {
     let mut found = Vec::new();
     let mut chars = text.chars().peekable();
     loop {
-        while chars.next_if(|c| c.is_ascii_whitespace() || *c == ',').is_some() {}
+        while chars
+            .next_if(|c| c.is_ascii_whitespace() || *c == ',')
+            .is_some()
+        {}
         if chars.peek().is_none() {
             return Ok(found);
         }
@@ -320,14 +337,17 @@ impl Work<'_, '_> {
         let starts = &self.found[first..];
         for (number, &start) in starts.iter().enumerate() {
             seen.iter_mut().for_each(Vec::clear);
-            for &end in starts[number..].iter().take_while(|&&end| end - start < reach) {
+            for &end in starts[number..]
+                .iter()
+                .take_while(|&&end| end - start < reach)
+            {
                 tick()?;
                 let word = &self.words[end];
                 if let Some(item) = word.item {
                     seen[item].push(word.place);
                 }
-                let mut find = |item: usize, _: &_, places: bool| {
-                    match (seen[item].is_empty(), places) {
+                let mut find =
+                    |item: usize, _: &_, places: bool| match (seen[item].is_empty(), places) {
                         (true, _) => Found::Nowhere,
                         (false, false) => Found::Somewhere,
                         (false, true) => {
@@ -335,8 +355,7 @@ impl Work<'_, '_> {
                             at.dedup();
                             Found::At(at)
                         }
-                    }
-                };
+                    };
                 if answer(self.query, &mut find, Answer::No) == Answer::Yes {
                     return Ok(Some((start, end)));
                 }
@@ -352,7 +371,10 @@ impl Work<'_, '_> {
     /// What a word adds to the words of a headline, and to those that are asked for.
     fn counts(&self, at: usize) -> (i32, i32) {
         let word = &self.words[at];
-        (i32::from(!word.is_between()), i32::from(word.is_asked_for()))
+        (
+            i32::from(!word.is_between()),
+            i32::from(word.is_asked_for()),
+        )
     }
 
     /// Words from here on, up to before there, are shown.
@@ -477,7 +499,10 @@ impl Work<'_, '_> {
         for _ in 0..self.options.fragments {
             tick()?;
             // That with most words that are asked for, and least others.
-            let open = fragments.iter().enumerate().filter(|(_, fragment)| !fragment.done);
+            let open = fragments
+                .iter()
+                .enumerate()
+                .filter(|(_, fragment)| !fragment.done);
             let open = open.filter(|(_, fragment)| fragment.asked > 0);
             let best = open.min_by_key(|(_, f)| (std::cmp::Reverse(f.asked), f.count));
             let Some((number, _)) = best else {

@@ -32,3 +32,6 @@ pub use dictionary::Config;
 pub use error::{Error, Result};
 pub use query::Query;
 pub use vector::Vector;
+
+#[cfg(test)]
+mod tests;

@@ -173,7 +173,9 @@ impl Query {
             words
         };
         let own = sorted(self);
-        sorted(other).iter().all(|word| own.binary_search(word).is_ok())
+        sorted(other)
+            .iter()
+            .all(|word| own.binary_search(word).is_ok())
     }
 
     /// As it is kept.
@@ -322,7 +324,9 @@ impl Query {
                 let end = rest[3..].iter().position(|&byte| byte == 0);
                 let end = end.ok_or_else(ends)?;
                 let word = std::str::from_utf8(&rest[3..3 + end]);
-                let word = word.map_err(|_| malformed("invalid byte sequence"))?.to_string();
+                let word = word
+                    .map_err(|_| malformed("invalid byte sequence"))?
+                    .to_string();
                 if first > 15 {
                     return Err(malformed("invalid tsquery: invalid weight bitmap"));
                 }

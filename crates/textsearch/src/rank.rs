@@ -46,7 +46,9 @@ pub fn weights(given: [f32; 4]) -> Result<[f32; 4]> {
 
 /// The words that are asked for, each once, in their order.
 fn words(query: &Query) -> Vec<&Operand> {
+    // Of those that are one word PostgreSQL keeps the one that comes first from behind, with its prefix.
     let mut found: Vec<&Operand> = query.operands().collect();
+    found.reverse();
     found.sort_by(|a, b| a.word.cmp(&b.word));
     found.dedup_by(|a, b| a.word == b.word);
     found
@@ -218,7 +220,10 @@ pub fn rank_by_covers<E>(
     let mut from = 0;
     while let Some(cover) = next_cover(&places, query, &mut from, tick)? {
         let within = &places[cover.first..=cover.last];
-        let sum: f64 = within.iter().map(|p| inverse[usize::from(p.position.weight())]).sum();
+        let sum: f64 = within
+            .iter()
+            .map(|p| inverse[usize::from(p.position.weight())])
+            .sum();
         let steps = (cover.last - cover.first) as i32;
         let first = i32::from(within[0].position.place());
         let last = i32::from(within[within.len() - 1].position.place());
@@ -258,7 +263,7 @@ pub fn rank_by_covers<E>(
 
 /// Where words of the query are, in order.
 fn places(vector: &Vector, query: &Query) -> Vec<Place> {
-    let mut found: Vec<Place> = Vec::new();
+    let mut found: Vec<(Position, &str, usize)> = Vec::new();
     for (number, item) in query.items.iter().enumerate() {
         let Item::Word(operand) = item else {
             continue;
@@ -266,21 +271,22 @@ fn places(vector: &Vector, query: &Query) -> Vec<Place> {
         for lexeme in vector.matching(&operand.word, operand.prefix) {
             for &position in &lexeme.positions {
                 if operand.weights == 0 || operand.weights & (1 << position.weight()) != 0 {
-                    let items = vec![number];
-                    found.push(Place { position, items });
+                    found.push((position, &lexeme.word, number));
                 }
             }
         }
     }
-    found.sort_by_key(|place| (place.position, place.items[0]));
-    found.dedup_by(|later, kept| {
-        let same = later.position == kept.position;
-        if same {
-            kept.items.append(&mut later.items);
-        }
-        same
-    });
-    found
+    found.sort_unstable();
+    let mut places: Vec<Place> = Vec::new();
+    // Words that are at one place are places of their own, but not items that are one word.
+    let same = |a: &(Position, &str, usize), b: &(Position, &str, usize)| (a.0, a.1) == (b.0, b.1);
+    for items in found.chunk_by(same) {
+        places.push(Place {
+            position: items[0].0,
+            items: items.iter().map(|(.., item)| *item).collect(),
+        });
+    }
+    places
 }
 
 /// The next stretch that fulfils the query: the shortest that ends where the first does that begins at `from` or behind.

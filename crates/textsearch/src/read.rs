@@ -280,7 +280,9 @@ pub fn web(text: &str, meaning: Meaning<'_>) -> Result<Read> {
             weights: 0,
         };
         meaning(written, &mut stack.parts)?;
-        reader.blanks();
+        while reader.peek().is_some_and(|c| is_space(c) || is_operator(c)) {
+            reader.take();
+        }
         if reader.peek().is_none() {
             break;
         }

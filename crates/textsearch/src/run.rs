@@ -49,7 +49,11 @@ enum Value {
 /// Whether a vector has what a query asks. Nothing has what asks for nothing.
 pub fn matches(vector: &Vector, query: &Query) -> bool {
     // What is unknown counts as no: phrases are nothing without positions.
-    answer(query, &mut |_, operand, places| find(vector, operand, places), Answer::No) == Answer::Yes
+    answer(
+        query,
+        &mut |_, operand, places| find(vector, operand, places),
+        Answer::No,
+    ) == Answer::Yes
 }
 
 /// Where the vector has an operand.
@@ -67,9 +71,8 @@ pub fn find(vector: &Vector, operand: &Operand, places: bool) -> Found {
             return Found::Somewhere;
         }
         let positions = lexeme.positions.iter();
-        let fits = positions.filter(|p| {
-            operand.weights == 0 || operand.weights & (1 << p.weight()) != 0
-        });
+        let fits =
+            positions.filter(|p| operand.weights == 0 || operand.weights & (1 << p.weight()) != 0);
         at.extend(fits.map(|p| u32::from(p.place())));
     }
     if lexemes.len() > 1 {

@@ -58,7 +58,11 @@ impl Kind {
             "hword_numpart",
             "Hyphenated word part, letters and digits",
         ),
-        (Kind::Part, "hword_part", "Hyphenated word part, all letters"),
+        (
+            Kind::Part,
+            "hword_part",
+            "Hyphenated word part, all letters",
+        ),
         (
             Kind::AsciiPart,
             "hword_asciipart",

@@ -200,12 +200,16 @@ impl Vector {
             let word = std::str::from_utf8(&rest[..end]);
             let word = word.map_err(|_| Error::Malformed("invalid byte sequence".to_string()))?;
             if word.len() > crate::words::WORD_BYTES_MAX {
-                return Err(Error::Malformed("invalid tsvector: lexeme too long".to_string()));
+                return Err(Error::Malformed(
+                    "invalid tsvector: lexeme too long".to_string(),
+                ));
             }
             at += end + 1;
             let many = usize::from(number(&mut at)?);
             if many > POSITIONS_MAX {
-                return Err(Error::Malformed("unexpected number of tsvector positions".into()));
+                return Err(Error::Malformed(
+                    "unexpected number of tsvector positions".into(),
+                ));
             }
             let mut positions: Vec<Position> = Vec::new();
             for _ in 0..many {
@@ -213,7 +217,9 @@ impl Vector {
                 let position = Position::new(sent & POSITION_MAX, (sent >> 14) as u8);
                 let before = positions.last().map_or(0, |last| last.place());
                 if position.place() <= before {
-                    return Err(Error::Malformed("position information is misordered".into()));
+                    return Err(Error::Malformed(
+                        "position information is misordered".into(),
+                    ));
                 }
                 positions.push(position);
             }
@@ -297,6 +303,7 @@ impl Vector {
         let places = self.lexemes.iter().flat_map(|l| l.positions.last());
         let behind = places.map(|last| last.place()).max().unwrap_or(0);
         let mut lexemes = self.lexemes;
+        let own = lexemes.len();
         for mut lexeme in other.lexemes {
             for position in &mut lexeme.positions {
                 let place = position.place().saturating_add(behind);
@@ -307,17 +314,34 @@ impl Vector {
             if let Some(last) = lexeme.positions.iter().position(at_end) {
                 lexeme.positions.truncate(last + 1);
             }
+            let own = lexemes[..own].binary_search_by(|l| l.word.cmp(&lexeme.word));
+            if own.is_ok_and(|at| lexemes[at].positions.last().is_some_and(at_end)) {
+                lexeme.positions.clear();
+            }
             lexemes.push(lexeme);
         }
         Vector::of(lexemes)
     }
 }
 
-/// In ascending order, each place once with its greatest weight, not too many.
+/// In ascending order, each place once with its greatest weight, not too many. At the furthest place, and when there are enough, nothing
+/// more is looked at, weights neither.
 fn put_in_order(positions: &mut Vec<Position>) {
-    positions.sort_unstable_by_key(|p| (p.place(), std::cmp::Reverse(p.weight())));
-    positions.dedup_by_key(|p| p.place());
-    positions.truncate(POSITIONS_MAX);
+    positions.sort_by_key(|p| p.place());
+    let mut kept: Vec<Position> = Vec::with_capacity(positions.len().min(POSITIONS_MAX));
+    for &position in positions.iter() {
+        match kept.last_mut() {
+            Some(last) if last.place() == position.place() => *last = (*last).max(position),
+            Some(_) => {
+                kept.push(position);
+                if kept.len() == POSITIONS_MAX || position.place() == POSITION_MAX {
+                    break;
+                }
+            }
+            None => kept.push(position),
+        }
+    }
+    *positions = kept;
 }
 
 /// The words of a vector as it is kept.

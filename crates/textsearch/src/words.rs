@@ -110,7 +110,10 @@ impl<'t> Reader<'t> {
                 return Err(self.wrong());
             }
             let digits = &self.text[start..self.at];
-            let place = digits.parse().unwrap_or(u64::MAX).min(u64::from(POSITION_MAX)) as u16;
+            let place = digits
+                .parse()
+                .unwrap_or(u64::MAX)
+                .min(u64::from(POSITION_MAX)) as u16;
             if place == 0 {
                 let message = format!("wrong position info in {}: \"{}\"", self.what, self.text);
                 return Err(Error::Syntax(message));

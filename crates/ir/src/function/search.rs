@@ -267,15 +267,20 @@ fn to_query(style: Style, args: &[&Value], host: &dyn Host) -> SqlResult<Value> 
     if read.query.items.is_empty() {
         let message = match read.nothing {
             true => format!("text-search query doesn't contain lexemes: \"{text}\""),
-            false => "text-search query contains only stop words or doesn't contain lexemes, ignored"
-                .to_string(),
+            false => {
+                "text-search query contains only stop words or doesn't contain lexemes, ignored"
+                    .to_string()
+            }
         };
-        host.notice("NOTICE", SqlError::new(SqlState::SUCCESSFUL_COMPLETION, message));
+        host.notice(
+            "NOTICE",
+            SqlError::new(SqlState::SUCCESSFUL_COMPLETION, message),
+        );
     }
     Ok(query_value(&read.query))
 }
 
-fn matches(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn matches(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let found = run::matches(&vector(args[0]), &remembered(args[1]));
     Ok(Value::Bool(found))
 }

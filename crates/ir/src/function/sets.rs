@@ -505,23 +505,51 @@ const ONE_DOCUMENT: &[(&str, SqlType)] = &[("", Jsonb)];
 static SETS: &[SetFunction] = &[
     set(
         new("unnest", &[SqlType::TsVector], RecordArray, search::unnest),
-        &[("lexeme", Text), ("positions", SqlType::Int2Array), ("weights", TextArray)],
+        &[
+            ("lexeme", Text),
+            ("positions", SqlType::Int2Array),
+            ("weights", TextArray),
+        ],
     ),
-    set(new("ts_parse", &[Text, Text], RecordArray, search::parse), TOKENS),
     set(
-        new("ts_parse", &[SqlType::Oid, Text], RecordArray, search::parse_numbered),
+        new("ts_parse", &[Text, Text], RecordArray, search::parse),
         TOKENS,
     ),
-    set(new("ts_token_type", &[Text], RecordArray, search::token_types), TOKEN_TYPES),
     set(
-        new("ts_token_type", &[SqlType::Oid], RecordArray, search::token_types),
+        new(
+            "ts_parse",
+            &[SqlType::Oid, Text],
+            RecordArray,
+            search::parse_numbered,
+        ),
+        TOKENS,
+    ),
+    set(
+        new("ts_token_type", &[Text], RecordArray, search::token_types),
         TOKEN_TYPES,
     ),
     set(
-        new("ts_debug", &[SqlType::RegConfig, Text], RecordArray, search::debug),
+        new(
+            "ts_token_type",
+            &[SqlType::Oid],
+            RecordArray,
+            search::token_types,
+        ),
+        TOKEN_TYPES,
+    ),
+    set(
+        new(
+            "ts_debug",
+            &[SqlType::RegConfig, Text],
+            RecordArray,
+            search::debug,
+        ),
         MEANINGS,
     ),
-    set(new("ts_debug", &[Text], RecordArray, search::default_debug), MEANINGS),
+    set(
+        new("ts_debug", &[Text], RecordArray, search::default_debug),
+        MEANINGS,
+    ),
     set(
         new(
             "jsonb_path_query",

@@ -157,7 +157,9 @@ impl<'c> Known<'c> {
                 let (_, name) = split_name(text);
                 let mut all = CONFIGS.iter();
                 let found = all.find(|config| config.dictionary_name() == name);
-                found.map(|config| config.dictionary).ok_or_else(|| none("text search dictionary", &name))
+                found
+                    .map(|config| config.dictionary)
+                    .ok_or_else(|| none("text search dictionary", &name))
             }
             SqlType::RegOper | SqlType::RegOperator => Err(SqlError::new(
                 SqlState::UNDEFINED_FUNCTION,

@@ -32,7 +32,12 @@ pub(super) const RELATIONS: &[Definition] = &[
                 Kind::ALL.iter().filter_map(move |(kind, ..)| {
                     let dictionary = config.dictionary(*kind)?.dictionary;
                     let kind = Value::Int4(kind.number());
-                    Some(vec![oid(config.number), kind, Value::Int4(1), oid(dictionary)])
+                    Some(vec![
+                        oid(config.number),
+                        kind,
+                        Value::Int4(1),
+                        oid(dictionary),
+                    ])
                 })
             });
             of_config.collect()
@@ -56,14 +61,17 @@ pub(super) const RELATIONS: &[Definition] = &[
                     text(&config.dictionary_name()),
                     oid(PG_CATALOG),
                     oid(OWNER),
-                    oid(if is_simple { SIMPLE_TEMPLATE } else { SNOWBALL_TEMPLATE }),
+                    oid(if is_simple {
+                        SIMPLE_TEMPLATE
+                    } else {
+                        SNOWBALL_TEMPLATE
+                    }),
                     match (is_simple, config.has_stop_words()) {
                         (true, _) => Value::Null,
                         (false, false) => text(&format!("language = '{}'", config.name)),
-                        (false, true) => text(&format!(
-                            "language = '{0}', stopwords = '{0}'",
-                            config.name
-                        )),
+                        (false, true) => {
+                            text(&format!("language = '{0}', stopwords = '{0}'", config.name))
+                        }
                     },
                 ]
             });

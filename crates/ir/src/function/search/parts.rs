@@ -57,10 +57,18 @@ fn set_weight(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
         "D" | "d" => 0,
         other => {
             let code = other.bytes().next().unwrap_or(0) as i8;
-            return fail(SqlState::INTERNAL_ERROR, format!("unrecognized weight: {code}"));
+            return fail(
+                SqlState::INTERNAL_ERROR,
+                format!("unrecognized weight: {code}"),
+            );
         }
     };
-    let words = args.get(2).map(|words| texts(words, "lexeme")).transpose()?;
+    // Words that are NULL are none.
+    let words = args.get(2).map(|words| match words {
+        Value::Array(array) => array.values.iter().filter_map(Value::as_str).collect(),
+        words => wrong_type(words),
+    });
+    let words: Option<Vec<&str>> = words;
     let changed = vector(args[0]).set_weight(weight, words.as_deref());
     Ok(vector_value(&changed))
 }
@@ -121,20 +129,34 @@ fn of_array(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
             positions: Vec::new(),
         });
     }
-    Ok(vector_value(&textsearch::Vector::of(lexemes).map_err(told)?))
+    Ok(vector_value(
+        &textsearch::Vector::of(lexemes).map_err(told)?,
+    ))
 }
 
 /// Words with their positions and weights.
 pub fn unnest(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let rows = vector(args[0]).lexemes.into_iter().map(|lexeme| {
-        let places = lexeme.positions.iter().map(|p| Value::Int2(p.place() as i16));
-        let weights = lexeme.positions.iter().map(|p| Value::text(letter(p.weight()).to_string()));
+        let places = lexeme
+            .positions
+            .iter()
+            .map(|p| Value::Int2(p.place() as i16));
+        let weights = lexeme
+            .positions
+            .iter()
+            .map(|p| Value::text(letter(p.weight()).to_string()));
         let columns = match lexeme.positions.is_empty() {
             true => [Value::Null, Value::Null],
-            false => [array(Int2, places.collect()), array(Text, weights.collect())],
+            false => [
+                array(Int2, places.collect()),
+                array(Text, weights.collect()),
+            ],
         };
         let [places, weights] = columns;
-        array(SqlType::Record, vec![Value::text(lexeme.word), places, weights])
+        array(
+            SqlType::Record,
+            vec![Value::text(lexeme.word), places, weights],
+        )
     });
     Ok(array(SqlType::Record, rows.collect()))
 }
@@ -240,7 +262,12 @@ fn current_config(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
 
 pub(super) static FUNCTIONS: &[Function] = &[
     new("setweight", &[Vector, InternalChar], Vector, set_weight),
-    new("setweight", &[Vector, InternalChar, TextArray], Vector, set_weight),
+    new(
+        "setweight",
+        &[Vector, InternalChar, TextArray],
+        Vector,
+        set_weight,
+    ),
     new("strip", &[Vector], Vector, strip),
     new("length", &[Vector], Int4, length),
     new("numnode", &[Query], Int4, nodes),

@@ -22,7 +22,10 @@ fn weights(value: &Value) -> SqlResult<[f32; 4]> {
     };
     let mut given = [0.0; 4];
     if array.values.len() < given.len() {
-        return fail(SqlState::ARRAY_SUBSCRIPT_ERROR, "array of weight is too short");
+        return fail(
+            SqlState::ARRAY_SUBSCRIPT_ERROR,
+            "array of weight is too short",
+        );
     }
     if array.values.iter().any(Value::is_null) {
         return fail(
@@ -71,9 +74,7 @@ fn headline_of(is_document: bool, args: &[&Value], host: &dyn Host) -> SqlResult
         None => Options::default(),
     };
     let mut clock = Clock { host, steps: 0 };
-    let mut headline = |text: &str| {
-        headline(config, text, &query, &options, &mut || clock.look())
-    };
+    let mut headline = |text: &str| headline(config, text, &query, &options, &mut || clock.look());
     Ok(match rest[0] {
         Value::Jsonb(document) => Value::json(in_document(document, &mut headline)?),
         text if is_document => {
@@ -162,12 +163,27 @@ macro_rules! headlines {
 headlines! {Text of_text, Jsonb of_document, Plain of_document}
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    new("ts_rank", &[Float4Array, Vector, Query, Int4], Float4, by_words),
+    new(
+        "ts_rank",
+        &[Float4Array, Vector, Query, Int4],
+        Float4,
+        by_words,
+    ),
     new("ts_rank", &[Float4Array, Vector, Query], Float4, by_words),
     new("ts_rank", &[Vector, Query, Int4], Float4, by_words),
     new("ts_rank", &[Vector, Query], Float4, by_words),
-    new("ts_rank_cd", &[Float4Array, Vector, Query, Int4], Float4, by_covers),
-    new("ts_rank_cd", &[Float4Array, Vector, Query], Float4, by_covers),
+    new(
+        "ts_rank_cd",
+        &[Float4Array, Vector, Query, Int4],
+        Float4,
+        by_covers,
+    ),
+    new(
+        "ts_rank_cd",
+        &[Float4Array, Vector, Query],
+        Float4,
+        by_covers,
+    ),
     new("ts_rank_cd", &[Vector, Query, Int4], Float4, by_covers),
     new("ts_rank_cd", &[Vector, Query], Float4, by_covers),
 ];
