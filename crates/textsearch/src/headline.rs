@@ -411,7 +411,7 @@ impl Work<'_, '_> {
             let is_better = match &best {
                 None => true,
                 Some(best) => {
-                    has_cover > best.has_cover
+                    has_cover && !best.has_cover
                         || has_cover == best.has_cover
                             && (asked > best.asked
                                 || asked == best.asked

@@ -233,7 +233,7 @@ fn compile_trigger(id: u32, context: &PlanContext, linker: &mut Linker) -> SqlRe
     let (table, stored) = table.zip(stored).ok_or_else(gone)?;
     let signature = stored.signature(context.catalog)?.for_trigger(&table);
     let mut record = RoutineRecord::clone(&stored.record);
-    if let Some(text) = text_for(&trigger, &table)? {
+    if let Some(text) = text_for(trigger, &table)? {
         record.text = text;
     }
     let statement = statement(&record)?;
