@@ -442,6 +442,52 @@ mod tests {
             Wanted::Nothing => false,
             Wanted::All(wanted) => wanted.iter().all(|one| own.contains(one)),
             Wanted::Any(wanted) => wanted.iter().any(|one| own.contains(one)),
+            Wanted::Tree(tree) => may_be(&tree, &own),
+        }
+    }
+
+    fn may_be(tree: &Tree, own: &[Vec<u8>]) -> bool {
+        match tree {
+            Tree::Element(one) => own.contains(one),
+            Tree::Prefix(begins) => {
+                let begins = |own: &Vec<u8>| begins.iter().any(|begin| own.starts_with(begin));
+                own.iter().any(begins)
+            }
+            Tree::All(parts) => parts.iter().all(|part| may_be(part, own)),
+            Tree::Any(parts) => parts.iter().any(|part| may_be(part, own)),
+        }
+    }
+
+    /// Whatever a query is true of has the words that it asks for, long ones and beginnings of such, too.
+    #[test]
+    fn what_a_query_is_true_of_is_found() {
+        use quintet_base::lexemes::textsearch::{Vector, make, run};
+        use quintet_base::lexemes::{query_value, vector_value};
+        let long = "x".repeat(200);
+        let texts = ["", "a", "b", "ab", "a:1 b:2", "a:1 c:2 ab:3", "c", &long];
+        let deep = format!("{}a{}", "(b & (c | ".repeat(60), "))".repeat(60));
+        let asked = [
+            "a",
+            "a & b",
+            "a | c",
+            "!a",
+            "a <-> b",
+            "a:* & !b",
+            "!a | c",
+            "(a | c) & (b | ab)",
+            "!(a & b) & c",
+            "x:*",
+            &long,
+            &deep,
+            "a & !!b",
+        ];
+        for (text, asked) in texts.iter().flat_map(|t| asked.iter().map(move |a| (t, a))) {
+            let vector = Vector::parse(text).unwrap();
+            let query = make::plain_query(asked).unwrap().query;
+            let holds = run::matches(&vector, &query);
+            let (own, with) = (vector_value(&vector), query_value(&query));
+            let may = may_hold(Elements::Words, Test::Matches, &own, &with);
+            assert!(may || !holds, "{text} @@ {asked}");
         }
     }
 
