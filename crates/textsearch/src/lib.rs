@@ -6,20 +6,22 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `token`, `letters` | a text as tokens |
+//! | `token`, `kind`, `letters` | a text as tokens |
 //! | `dictionary` | configurations; what a token stands for |
 //! | `vector`, `query` | the two types: as values, as text, as bytes that compare |
 //! | `words`, `read` | reading them |
 //! | `make` | texts as vectors and queries |
 //! | `run` | whether a text has what a query asks |
 //! | `rank` | how well |
-//! | `headline` | what of the text shows it |
+//! | `headline`, `options` | what of the text shows it |
 
 pub mod dictionary;
 pub mod error;
 pub mod headline;
+pub mod kind;
 pub mod letters;
 pub mod make;
+pub mod options;
 pub mod query;
 pub mod rank;
 pub mod read;

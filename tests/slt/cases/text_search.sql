@@ -39,6 +39,7 @@ select 'a:1 b:2'::tsvector || 'a:1A c', setweight('a:1 b:2', 'A'), setweight('a:
 select setweight('a:1', 'x')
 select ts_delete('a:1 b c'::tsvector, 'b'), ts_delete('a b c'::tsvector, array['a', 'c']), ts_filter('a:1A,2 b:3'::tsvector, '{a}'), tsvector_to_array('b a'), array_to_tsvector(array['b', 'a', 'b'])
 select array_to_tsvector(array['a', null])
+select ts_delete('a b c'::tsvector, array['c', null]), row_to_json(row('a'::tsvector, 'b'::tsquery)), to_jsonb(array['a'::tsvector])
 select array_to_tsvector(array['a', ''])
 select * from unnest('a:1,2B c'::tsvector)
 select ts_rank('a:1,3B b:2 c:9A', 'a | b'), ts_rank('a:1,3B b:2 c:9A', 'a & c'), ts_rank('{0.1,0.2,0.3,0.4}', 'a:1,3B b:2', 'a', 2), ts_rank('a b', 'a & b', 32), ts_rank('a', '')

@@ -162,9 +162,7 @@ pub(crate) fn write_plain(
                     if at > 0 {
                         out.push(',');
                     }
-                    match (array.element, value) {
-                        (ty, value) => write_json(value, ty, format, out)?,
-                    }
+                    write_json(value, array.element, format, out)?;
                 }
                 out.push(']');
             }

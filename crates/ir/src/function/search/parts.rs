@@ -49,6 +49,14 @@ fn texts<'v>(value: &'v Value, what: &str) -> SqlResult<Vec<&'v str>> {
     texts.collect()
 }
 
+/// Those of an array whose NULLs are no words.
+fn some_texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Array(array) => array.values.iter().filter_map(Value::as_str).collect(),
+        value => wrong_type(value),
+    }
+}
+
 fn set_weight(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let weight = match str(args[1]) {
         "A" | "a" => 3,
@@ -63,12 +71,7 @@ fn set_weight(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
             );
         }
     };
-    // Words that are NULL are none.
-    let words = args.get(2).map(|words| match words {
-        Value::Array(array) => array.values.iter().filter_map(Value::as_str).collect(),
-        words => wrong_type(words),
-    });
-    let words: Option<Vec<&str>> = words;
+    let words = args.get(2).map(|words| some_texts(words));
     let changed = vector(args[0]).set_weight(weight, words.as_deref());
     Ok(vector_value(&changed))
 }
@@ -95,7 +98,7 @@ fn tree(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 fn delete(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let words = match args[1] {
         Value::Text(word) => vec![word.as_str()],
-        words => texts(words, "lexeme")?,
+        words => some_texts(words),
     };
     Ok(vector_value(&vector(args[0]).delete(&words)))
 }
