@@ -17,6 +17,7 @@
 //! inet, cidr  family (2, 3), bits of the network, 1 of a cidr, 4 or 16, and as many bytes
 //! macaddr     6 bytes
 //! bit, varbit i32 bits, and as many bytes as it takes for them, the first bit highest
+//! tsvector    and tsquery as `textsearch` says
 //! ranges      as `range` says; multiranges as `multirange` does
 //! enum        u32 place in rows; clients see the label's UTF-8
 //! record      i32 fields; per field: u32 type OID, i32 length (-1 is NULL) and that many bytes
@@ -31,6 +32,7 @@ use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
 use crate::jsonpath::JsonPath;
+use crate::lexemes;
 use crate::multirange;
 use crate::network::{Family, Inet};
 use crate::numeric::Numeric;
@@ -93,6 +95,12 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
                 value => write(value, out),
             });
         }
+        Value::Array(v) if v.element.is_bytes_within() => {
+            write_elements(v, out, &|value, out| match value {
+                Value::Bytea(bytes) => lexemes::send(v.element, bytes, out),
+                value => write(value, out),
+            });
+        }
         Value::Array(v) => write_array(v, out),
         Value::Interval(v) => {
             out.extend_from_slice(&v.micros.to_be_bytes());
@@ -138,6 +146,7 @@ pub fn write_typed(value: &Value, ty: SqlType, context: &FormatContext, out: &mu
         Value::Text(text) if ty == SqlType::InternalChar && text.is_empty() => out.push(0),
         Value::Array(array) if ty.is_vector() => write_vector(array, out),
         Value::Text(text) if ty == SqlType::JsonPath => write_path(text, out),
+        Value::Bytea(bytes) if ty.is_bytes_within() => lexemes::send(ty, bytes, out),
         value => write_told(value, context, out),
     }
 }
@@ -417,6 +426,7 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
             }
             None => return Err(invalid(ty)),
         },
+        SqlType::TsVector | SqlType::TsQuery => lexemes::receive(ty, bytes)?,
         SqlType::Void => return Err(SqlError::unsupported("binary input of type void")),
         // A single zero byte is how the catalogue's "char" says "empty".
         SqlType::InternalChar if bytes == [0] => Value::Text(Str::default()),

@@ -46,6 +46,8 @@ states! {
     NUMERIC_VALUE_OUT_OF_RANGE = b"22003";
     /// NULL where there must be a value.
     NULL_VALUE_NOT_ALLOWED = b"22004";
+    /// An empty text where there must be something.
+    ZERO_LENGTH_CHARACTER_STRING = b"2200F";
     /// A date that does not exist.
     INVALID_DATETIME_FORMAT = b"22007";
     /// A date outside the calendar.

@@ -65,6 +65,8 @@ const ARRAY_END: u8 = 0x00;
 const ESCAPE: u8 = 0x00;
 const ESCAPED_ZERO: u8 = 0xFF;
 const TEXT_END: u8 = 0x00;
+/// How many bytes end a text.
+pub const TEXT_END_BYTES: usize = 2;
 
 const NUMERIC_NEGATIVE_INFINITY: u8 = 0x10;
 const NUMERIC_NEGATIVE: u8 = 0x20;
@@ -408,7 +410,9 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
             Value::Float8(f64::from_bits(bits))
         }
         SqlType::Numeric => Value::numeric(decode_numeric(bytes)?),
-        SqlType::Bytea => Value::Bytea(decode_bytes(bytes)?.into()),
+        SqlType::Bytea | SqlType::TsVector | SqlType::TsQuery => {
+            Value::Bytea(decode_bytes(bytes)?.into())
+        }
         SqlType::Uuid => Value::Uuid(take(bytes)?),
         SqlType::MacAddr => Value::MacAddr(take(bytes)?),
         SqlType::Inet | SqlType::Cidr => Value::Inet(decode_inet(ty, bytes)?),

@@ -36,6 +36,7 @@ pub mod json;
 pub mod jsonpath;
 pub mod key;
 pub mod level;
+pub mod lexemes;
 pub mod limits;
 pub mod multirange;
 pub mod network;

@@ -698,7 +698,7 @@ fn read_variable(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
             let text = std::str::from_utf8(bytes).map_err(|_| corrupt("text is not UTF-8"))?;
             Ok(Value::Text(Str::from(text)))
         }
-        TypeFamily::Binary => Ok(Value::Bytea(bytes.into())),
+        TypeFamily::Binary | TypeFamily::Search => Ok(Value::Bytea(bytes.into())),
         TypeFamily::Exact => Ok(Value::numeric(
             Numeric::from_bytes(bytes).ok_or_else(|| corrupt("numeric"))?,
         )),

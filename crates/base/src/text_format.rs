@@ -18,6 +18,7 @@ use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::{self, IntervalStyle};
 use crate::json::{self, Json};
 use crate::jsonpath::JsonPath;
+use crate::lexemes;
 use crate::limits::IDENTIFIER_BYTES_MAX;
 use crate::multirange;
 use crate::network;
@@ -99,6 +100,7 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
         Value::Float8(v) => float::write_f64(*v, context.extra_float_digits, out),
         Value::Numeric(v) => write!(out, "{v}").expect("a Vec takes everything"),
         Value::Text(v) => out.extend_from_slice(v.as_bytes()),
+        Value::Bytea(v) if ty.is_bytes_within() => lexemes::write(ty, v, out),
         Value::Bytea(v) if context.bytea_output == ByteaOutput::Escape => {
             for &byte in v.iter() {
                 match byte {
@@ -255,6 +257,7 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
             Value::Text(Str::from(text))
         }
         SqlType::Jsonb => Value::json(Json::parse(checked_text(text)?)?),
+        SqlType::TsVector | SqlType::TsQuery => lexemes::read(ty, checked_text(text)?)?,
         SqlType::JsonPath => {
             let path = JsonPath::parse(checked_text(text)?)?;
             Value::Text(Str::from(path.to_string()))

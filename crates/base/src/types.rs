@@ -129,6 +129,17 @@ pub enum SqlType {
     /// A path into JSON documents.
     JsonPath,
     JsonPathArray,
+    /// A text as its words.
+    TsVector,
+    TsVectorArray,
+    /// What is asked of one.
+    TsQuery,
+    TsQueryArray,
+    /// A number of a configuration for text search, or of a dictionary.
+    RegConfig,
+    RegConfigArray,
+    RegDictionary,
+    RegDictionaryArray,
 }
 
 /// Which types stand for it, and which must be the same. Ranges are left out.
@@ -208,6 +219,8 @@ pub enum TypeFamily {
     Timespan,
     /// Enums, each of which compares with itself alone.
     Enum,
+    /// tsvector and tsquery, each of which compares with itself alone.
+    Search,
     Json,
     Record,
     Array,
@@ -359,6 +372,19 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (RefCursorArray, 2201, "refcursor[]", None),
         (JsonPath, 4072, "jsonpath", Some(JsonPathArray)),
         (JsonPathArray, 4073, "jsonpath[]", None),
+        (TsVector, 3614, "tsvector", Some(TsVectorArray)),
+        (TsVectorArray, 3643, "tsvector[]", None),
+        (TsQuery, 3615, "tsquery", Some(TsQueryArray)),
+        (TsQueryArray, 3645, "tsquery[]", None),
+        (RegConfig, 3734, "regconfig", Some(RegConfigArray)),
+        (RegConfigArray, 3735, "regconfig[]", None),
+        (
+            RegDictionary,
+            3769,
+            "regdictionary",
+            Some(RegDictionaryArray),
+        ),
+        (RegDictionaryArray, 3770, "regdictionary[]", None),
     ]
 };
 
@@ -452,6 +478,8 @@ impl SqlType {
             "varbit" | "bit varying" => VarBit,
             "refcursor" => RefCursor,
             "jsonpath" => JsonPath,
+            "tsvector" => TsVector,
+            "tsquery" => TsQuery,
             "void" => Void,
             "unknown" => Unknown,
             "int4range" => Range(RangeKind::Int4),
@@ -474,6 +502,8 @@ impl SqlType {
             "regoperator" => RegOperator,
             "regnamespace" => RegNamespace,
             "regrole" => RegRole,
+            "regconfig" => RegConfig,
+            "regdictionary" => RegDictionary,
             "int2vector" => Int2Vector,
             "oidvector" => OidVector,
             _ => return None,
@@ -547,6 +577,7 @@ impl SqlType {
             Numeric => TypeFamily::Exact,
             Text | Varchar | Bpchar | Name | InternalChar => TypeFamily::Text,
             Bytea => TypeFamily::Binary,
+            TsVector | TsQuery => TypeFamily::Search,
             Date | Timestamp | TimestampTz | Time | TimeTz => TypeFamily::DateTime,
             Interval => TypeFamily::Timespan,
             Enum(_) => TypeFamily::Enum,
@@ -578,7 +609,14 @@ impl SqlType {
                 | RegOperator
                 | RegNamespace
                 | RegRole
+                | RegConfig
+                | RegDictionary
         )
+    }
+
+    /// True for types whose values are bytes that only they can read.
+    pub fn is_bytes_within(self) -> bool {
+        self.family() == TypeFamily::Search
     }
 
     /// The kind of a range type or a multirange type.
@@ -609,7 +647,10 @@ impl SqlType {
     pub fn is_told_by_type(self) -> bool {
         self.is_named_oid()
             || self.is_vector()
-            || matches!(self, SqlType::InternalChar | SqlType::JsonPath)
+            || matches!(
+                self,
+                SqlType::InternalChar | SqlType::JsonPath | SqlType::TsVector | SqlType::TsQuery
+            )
     }
 
     /// True for int2, int4, int8, float4, float8, numeric.

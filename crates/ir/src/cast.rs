@@ -72,6 +72,7 @@ pub(crate) fn category(ty: SqlType) -> Category {
         TypeFamily::Binary
         | TypeFamily::Uuid
         | TypeFamily::Card
+        | TypeFamily::Search
         | TypeFamily::Json
         | TypeFamily::Void
         | TypeFamily::Enum => Category::User,

@@ -10,6 +10,7 @@
 //!   jsonb     10 and the text   a key, or an element that is a string
 //!             20 and the text, 30 and the number, 40 null, 41 false, 42 true   other values
 //!                                                     '{"a": [1, "b"]}'  ─►  10 'a'  30 1  10 'b'
+//!   words     50 and the word                                    'a':1 'b':2  ─►  50 'a'  50 'b'
 //!   paths     the hash of each value with the keys that lead to it: '{"a": [1, "b"]}'  ─►  #(a 1)  #(a 'b')
 //!   long      04 and the hash, for what takes more than 128 bytes
 //! ```
@@ -18,6 +19,10 @@ use crate::expr::Expr;
 use crate::partition::hash_of_bytes;
 use quintet_base::datum::Datum;
 use quintet_base::json::Json;
+use quintet_base::lexemes::query_of;
+use quintet_base::lexemes::textsearch::Query;
+use quintet_base::lexemes::textsearch::query::{Item, Op};
+use quintet_base::lexemes::textsearch::vector::Words;
 use quintet_base::value::Array;
 use quintet_base::{SqlType, Value, key};
 
@@ -30,6 +35,8 @@ pub enum Elements {
     OfJson,
     /// Values of a document with the keys that lead there: `jsonb_path_ops`.
     PathsOfJson,
+    /// The words of a text: `tsvector_ops`.
+    Words,
 }
 
 /// A condition that entries can answer. The column is on the left.
@@ -49,6 +56,8 @@ pub enum Test {
     HasAny,
     /// `?&`
     HasAll,
+    /// `@@`
+    Matches,
 }
 
 /// One condition on a column of an inverted index.
@@ -73,6 +82,33 @@ pub enum Wanted {
     All(Vec<Vec<u8>>),
     /// A value that has one of them, of at least one.
     Any(Vec<Vec<u8>>),
+    /// A value of whose elements this is true.
+    Tree(Tree),
+}
+
+/// What is said of elements.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Tree {
+    /// This one is there.
+    Element(Vec<u8>),
+    /// One is there that begins with one of these.
+    Prefix(Vec<Vec<u8>>),
+    /// All of that is true.
+    All(Vec<Tree>),
+    /// Some of that is.
+    Any(Vec<Tree>),
+}
+
+impl Tree {
+    fn depth(&self) -> usize {
+        match self {
+            Tree::Element(_) | Tree::Prefix(_) => 0,
+            // Bounded by what is made, below.
+            Tree::All(parts) | Tree::Any(parts) => {
+                1 + parts.iter().map(Tree::depth).max().unwrap_or(0)
+            }
+        }
+    }
 }
 
 /// An array without elements.
@@ -85,13 +121,17 @@ const JSON_NUMBER: u8 = 0x30;
 const JSON_NULL: u8 = 0x40;
 const JSON_FALSE: u8 = 0x41;
 const JSON_TRUE: u8 = 0x42;
+const WORD: u8 = 0x50;
 
 /// What is longer is kept as a hash: an entry is to be found, not to be read.
 const ELEMENT_BYTES_MAX: usize = 128;
 
+/// Parts of queries that nest deeper are not looked for.
+const TREE_DEPTH_MAX: usize = 32;
+
 impl Test {
     /// Every one of them.
-    pub const ALL: [Test; 7] = [
+    pub const ALL: [Test; 8] = [
         Test::Contains,
         Test::IsContained,
         Test::Overlaps,
@@ -99,6 +139,7 @@ impl Test {
         Test::HasKey,
         Test::HasAny,
         Test::HasAll,
+        Test::Matches,
     ];
 
     /// As SQL writes it.
@@ -111,6 +152,7 @@ impl Test {
             Test::HasKey => "?",
             Test::HasAny => "?|",
             Test::HasAll => "?&",
+            Test::Matches => "@@",
         }
     }
 }
@@ -123,6 +165,7 @@ impl Elements {
             Elements::OfArray => matches!(test, Contains | IsContained | Overlaps | Equals),
             Elements::OfJson => matches!(test, Contains | HasKey | HasAny | HasAll),
             Elements::PathsOfJson => test == Contains,
+            Elements::Words => test == Matches,
         }
     }
 
@@ -131,6 +174,7 @@ impl Elements {
         match test {
             Test::HasKey => SqlType::Text,
             Test::HasAny | Test::HasAll => SqlType::TextArray,
+            Test::Matches => SqlType::TsQuery,
             _ => column,
         }
     }
@@ -140,6 +184,7 @@ impl Elements {
         match self {
             Elements::OfArray => column.element().is_some(),
             Elements::OfJson | Elements::PathsOfJson => column == SqlType::Jsonb,
+            Elements::Words => column == SqlType::TsVector,
         }
     }
 
@@ -164,6 +209,10 @@ impl Elements {
             (Elements::PathsOfJson, Value::Jsonb(json)) => {
                 paths(json, &mut Vec::new(), &mut found);
             }
+            (Elements::Words, Value::Bytea(bytes)) => {
+                let words = Words::of(bytes).into_iter().flatten().flatten();
+                found.extend(words.map(|(word, _)| tagged(WORD, word)));
+            }
             _ => {}
         }
         found
@@ -181,6 +230,7 @@ pub fn wanted(elements: Elements, test: Test, with: &Value) -> Wanted {
     };
     match (test, with) {
         (_, Value::Null) => Wanted::Nothing,
+        (Test::Matches, Value::Bytea(bytes)) => asked(&query_of(bytes)),
         (Test::HasKey, Value::Text(text)) => Wanted::All(vec![json_key(text)]),
         (Test::HasAny, with) => any(keys(with)),
         (Test::HasAll, with) => all(keys(with)),
@@ -200,6 +250,65 @@ pub fn wanted(elements: Elements, test: Test, with: &Value) -> Wanted {
         }
         _ => Wanted::Anything,
     }
+}
+
+/// What a query asks of words.
+fn asked(query: &Query) -> Wanted {
+    if query.items.is_empty() {
+        return Wanted::Nothing;
+    }
+    // None: it may be true whatever words there are.
+    let mut open: Vec<Option<Tree>> = Vec::new();
+    for item in &query.items {
+        let tree = match item {
+            Item::Word(operand) if operand.prefix => {
+                let mut begins = vec![WORD];
+                key::encode_datum(Datum::Text(&operand.word), &mut begins);
+                // Without what ends a text. Long words are hashes, of which nobody knows how they begin.
+                begins.truncate(begins.len() - key::TEXT_END_BYTES);
+                Some(Tree::Prefix(vec![begins, vec![LONG]]))
+            }
+            Item::Word(operand) => Some(Tree::Element(tagged(WORD, &operand.word))),
+            Item::Op(Op::Not) => {
+                open.pop();
+                None
+            }
+            Item::Op(op) => {
+                let (right, left) = (open.pop().flatten(), open.pop().flatten());
+                match (left, right, op) {
+                    (Some(left), Some(right), Op::Or) => Some(either(left, right)),
+                    (_, _, Op::Or) => None,
+                    (Some(left), Some(right), _) => Some(together(left, right)),
+                    (left, right, _) => left.or(right),
+                }
+            }
+        };
+        open.push(tree.filter(|tree| tree.depth() <= TREE_DEPTH_MAX));
+    }
+    match open.pop().flatten() {
+        Some(tree) => Wanted::Tree(tree),
+        None => Wanted::Anything,
+    }
+}
+
+fn either(left: Tree, right: Tree) -> Tree {
+    let parts = |tree| match tree {
+        Tree::Any(parts) => parts,
+        tree => vec![tree],
+    };
+    let mut all = parts(left);
+    all.extend(parts(right));
+    Tree::Any(all)
+}
+
+fn together(left: Tree, right: Tree) -> Tree {
+    let parts = |tree| match tree {
+        Tree::All(parts) => parts,
+        tree => vec![tree],
+    };
+    let mut all = parts(left);
+    all.extend(parts(right));
+    Tree::All(all)
 }
 
 fn all(mut found: Vec<Vec<u8>>) -> Wanted {
@@ -333,6 +442,52 @@ mod tests {
             Wanted::Nothing => false,
             Wanted::All(wanted) => wanted.iter().all(|one| own.contains(one)),
             Wanted::Any(wanted) => wanted.iter().any(|one| own.contains(one)),
+            Wanted::Tree(tree) => may_be(&tree, &own),
+        }
+    }
+
+    fn may_be(tree: &Tree, own: &[Vec<u8>]) -> bool {
+        match tree {
+            Tree::Element(one) => own.contains(one),
+            Tree::Prefix(begins) => {
+                let begins = |own: &Vec<u8>| begins.iter().any(|begin| own.starts_with(begin));
+                own.iter().any(begins)
+            }
+            Tree::All(parts) => parts.iter().all(|part| may_be(part, own)),
+            Tree::Any(parts) => parts.iter().any(|part| may_be(part, own)),
+        }
+    }
+
+    /// Whatever a query is true of has the words that it asks for, long ones and beginnings of such, too.
+    #[test]
+    fn what_a_query_is_true_of_is_found() {
+        use quintet_base::lexemes::textsearch::{Vector, make, run};
+        use quintet_base::lexemes::{query_value, vector_value};
+        let long = "x".repeat(200);
+        let texts = ["", "a", "b", "ab", "a:1 b:2", "a:1 c:2 ab:3", "c", &long];
+        let deep = format!("{}a{}", "(b & (c | ".repeat(60), "))".repeat(60));
+        let asked = [
+            "a",
+            "a & b",
+            "a | c",
+            "!a",
+            "a <-> b",
+            "a:* & !b",
+            "!a | c",
+            "(a | c) & (b | ab)",
+            "!(a & b) & c",
+            "x:*",
+            &long,
+            &deep,
+            "a & !!b",
+        ];
+        for (text, asked) in texts.iter().flat_map(|t| asked.iter().map(move |a| (t, a))) {
+            let vector = Vector::parse(text).unwrap();
+            let query = make::plain_query(asked).unwrap().query;
+            let holds = run::matches(&vector, &query);
+            let (own, with) = (vector_value(&vector), query_value(&query));
+            let may = may_hold(Elements::Words, Test::Matches, &own, &with);
+            assert!(may || !holds, "{text} @@ {asked}");
         }
     }
 

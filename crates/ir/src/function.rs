@@ -22,6 +22,7 @@
 //! | `domain` | what a value of a domain must be |
 //! | `calendar`, `timespan` | dates and timestamps; intervals and times of day |
 //! | `json`, `jsonpath` | json and jsonb; paths into them |
+//! | `search` | full text search: tsvector, tsquery |
 //! | `network` | inet, cidr, macaddr |
 //! | `bits` | bit, bit varying |
 //! | `range` | ranges and multiranges: polymorphic, by their kind |
@@ -66,6 +67,7 @@ pub use pattern::check_patterns;
 mod quantified;
 pub(crate) mod range;
 pub mod record;
+mod search;
 pub mod sets;
 mod system;
 #[cfg(test)]
@@ -237,6 +239,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         like::FUNCTIONS,
         pattern::FUNCTIONS,
         quantified::FUNCTIONS,
+        quantified::QUERIES,
         record::FUNCTIONS,
         domain::FUNCTIONS,
         calendar::FUNCTIONS,
@@ -258,7 +261,8 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         crate::partition::FUNCTIONS,
     ];
     let mut by_name: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for function in families.into_iter().flatten() {
+    let families = families.iter().chain(search::FAMILIES);
+    for function in families.copied().flatten() {
         by_name.entry(function.name).or_default().push(function);
     }
     by_name
@@ -328,8 +332,14 @@ fn finish(function: &'static Function, args: &[SqlType]) -> Resolved {
             .map(|(i, &given)| match (function.signature().param(i), given) {
                 (SqlType::Unknown, SqlType::Unknown) => SqlType::Text,
                 // A number that prints as a name is the name where only the value is looked at.
-                (SqlType::Unknown, given) if given.is_named_oid() => SqlType::Text,
-                (SqlType::Unknown, given) if given.element().is_some_and(SqlType::is_named_oid) => {
+                (SqlType::Unknown, given) if given.is_named_oid() || given.is_bytes_within() => {
+                    SqlType::Text
+                }
+                (SqlType::Unknown, given)
+                    if given.element().is_some_and(|element| {
+                        element.is_named_oid() || element.is_bytes_within()
+                    }) =>
+                {
                     SqlType::TextArray
                 }
                 (SqlType::Unknown, given) => given,

@@ -18,7 +18,7 @@ use crate::records::{
 };
 use crate::references;
 use crate::role::{Access, Roles};
-use crate::routine::{StoredRoutine, Variants, is_polymorphic};
+use crate::routine::{StoredRoutine, Variants, built_in, is_polymorphic};
 use crate::stored;
 use crate::system;
 use quintet_base::objects::name_marked;
@@ -785,6 +785,7 @@ impl Catalog {
         self.routines
             .get(&id)
             .or_else(|| self.variants.routine(id, self))
+            .or_else(|| built_in(id))
     }
 
     /// Forms of functions for the types of calls.

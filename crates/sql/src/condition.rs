@@ -162,7 +162,8 @@ impl Reader<'_> {
         let turned = match test {
             Test::Contains => Some(Test::IsContained),
             Test::IsContained => Some(Test::Contains),
-            Test::Overlaps | Test::Equals => Some(test),
+            // A query may stand before what it is asked of.
+            Test::Overlaps | Test::Equals | Test::Matches => Some(test),
             Test::HasKey | Test::HasAny | Test::HasAll => None,
         };
         let sides = [(Some(test), left, right), (turned, right, left)];

@@ -116,6 +116,13 @@ pub(crate) fn bind_function(
                 rename_columns(planner, &mut from, item.alias.as_ref())?;
                 return Ok(from);
             }
+            if let ("unnest", [vector]) = (name, args.as_slice())
+                && vector.ty() == SqlType::TsVector
+                && is_of_sets(&table)
+            {
+                let what = "unnest of a tsvector, which has several columns, outside of FROM";
+                return Err(planner.unsupported(what, call.location));
+            }
             if add_set(&binder, name, &args, &table, item.ordinality, &mut from).map_err(&here)? {
                 rename_columns(planner, &mut from, item.alias.as_ref())?;
                 return Ok(from);

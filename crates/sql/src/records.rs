@@ -1018,6 +1018,7 @@ impl TableRecord {
         let elements = columns.map(|(place, &column)| match named(place) {
             Some("jsonb_path_ops") => Elements::PathsOfJson,
             _ if self.columns[column].ty == SqlType::Jsonb => Elements::OfJson,
+            _ if self.columns[column].ty == SqlType::TsVector => Elements::Words,
             _ => Elements::OfArray,
         });
         elements.collect()

@@ -14,6 +14,7 @@
 //! | `signature` | parameters and result, by types |
 //! | `create` | CREATE and DROP |
 //! | `block` | DO |
+//! | `built_in` | trigger functions that are built in |
 //! | `guise` | SECURITY DEFINER and SET; ALTER FUNCTION |
 //! | `explain` | EXPLAIN PROCEDURE and FUNCTION |
 //! | `matching` | which routine a call means, and its arguments |
@@ -29,6 +30,7 @@
 //! | `query` | bodies in SQL to steps |
 
 mod block;
+mod built_in;
 mod call;
 mod changes;
 mod create;
@@ -61,6 +63,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub(crate) use block::plan_do;
+pub(crate) use built_in::{built_in, built_in_named};
 pub use call::program;
 pub(crate) use call::{
     Calls, any_node, callee, callee_of_record, has_subquery, plan_call, plan_select_of_routine,

@@ -131,7 +131,8 @@ fn call(function: &'static Function, args: Vec<Expr>, ty: SqlType) -> Expr {
 }
 
 fn rows(binder: &Binder, name: &str, args: &[Expr], ordinality: bool) -> SqlResult<Option<Rows>> {
-    if name == "unnest" {
+    let of_words = matches!(args, [vector] if vector.ty() == SqlType::TsVector);
+    if name == "unnest" && !of_words {
         return match (args, ordinality) {
             (_, false) => Ok(None),
             (args, true) => {

@@ -62,6 +62,7 @@ mod routines;
 mod row_types;
 pub(crate) use row_types::relation_of;
 mod schema;
+mod search;
 mod sequences;
 mod statistics;
 pub(crate) mod triggers;
@@ -153,6 +154,7 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
             roles::RELATIONS,
             routines::RELATIONS,
             functions::RELATIONS,
+            search::RELATIONS,
             statistics::RELATIONS,
             operator_classes::RELATIONS,
             ranges::RELATIONS,

@@ -4,6 +4,8 @@
 
 use proptest::prelude::*;
 use quintet_base::datetime::TimeTz;
+use quintet_base::lexemes::textsearch::{Vector, make};
+use quintet_base::lexemes::{query_value, vector_value};
 use quintet_base::network::Family;
 use quintet_base::range::Bound;
 use quintet_base::{
@@ -11,7 +13,7 @@ use quintet_base::{
 };
 
 /// Every type whose values can be stored and sent, arrays included.
-pub const TYPES: [SqlType; 67] = [
+pub const TYPES: [SqlType; 71] = [
     SqlType::Bool,
     SqlType::Int2,
     SqlType::Int4,
@@ -58,6 +60,10 @@ pub const TYPES: [SqlType; 67] = [
     SqlType::Inet,
     SqlType::Cidr,
     SqlType::MacAddr,
+    SqlType::TsVector,
+    SqlType::TsQuery,
+    SqlType::TsVectorArray,
+    SqlType::TsQueryArray,
     SqlType::InetArray,
     SqlType::CidrArray,
     SqlType::MacAddrArray,
@@ -198,6 +204,16 @@ pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
         SqlType::Uuid => prop_oneof![any::<[u8; 16]>(), any::<u8>().prop_map(|b| [b; 16])]
             .prop_map(Value::Uuid)
             .boxed(),
+        SqlType::TsVector => {
+            let texts = ["", "a", "a:1,2B b:16383", "'it''s' é:3A", "ab:1 ac:2"];
+            let read = |text| vector_value(&Vector::parse(text).unwrap());
+            prop::sample::select(texts.to_vec()).prop_map(read).boxed()
+        }
+        SqlType::TsQuery => {
+            let texts = ["", "a", "a:*B & !b", "a <-> b | c", "!(a | b) <7> c"];
+            let read = |text| query_value(&make::plain_query(text).unwrap().query);
+            prop::sample::select(texts.to_vec()).prop_map(read).boxed()
+        }
         SqlType::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
         SqlType::Bit | SqlType::VarBit => bits().prop_map(Value::Bits).boxed(),
         SqlType::Inet => inet().prop_map(Value::Inet).boxed(),

@@ -18,7 +18,7 @@ use crate::context::{Env, Halt};
 use crate::inverted::prefix;
 use quintet_base::{Bytes, SpaceId};
 use quintet_dc::{Direction, KeyRange};
-use quintet_ir::elements::{Wanted, wanted};
+use quintet_ir::elements::{Tree, Wanted, wanted};
 use quintet_ir::{Access, Sought};
 use quintet_tc::Scan;
 use std::ops::Bound;
@@ -45,6 +45,16 @@ pub(super) enum Stream {
     Entries(Box<Entries>),
     All(Vec<Stream>),
     Any(Vec<Stream>),
+    /// Of all elements that begin alike. They are read when the first row is asked for.
+    Listed(Box<Listed>),
+}
+
+/// Rows of elements that begin alike, which lie in the order of the elements first.
+pub(super) struct Listed {
+    space: SpaceId,
+    prefixes: Vec<Vec<u8>>,
+    rows: Option<Vec<Bytes>>,
+    at: usize,
 }
 
 /// The entries of one element.
@@ -69,21 +79,14 @@ impl Search {
         let mut needed = Vec::new();
         for one in sought {
             let value = env.eval_plain(&one.value, outer)?;
-            let entries = |element: &Vec<u8>| {
-                Stream::Entries(Box::new(Entries {
-                    space: index.space,
-                    prefix: prefix(one.place, element),
-                    scan: None,
-                    head: None,
-                    done: false,
-                }))
-            };
+            let entries = |element: &Vec<u8>| Stream::entries(one.place, element, index.space);
             match wanted(index.inverted[one.place], one.test, &value) {
                 Wanted::Nothing => return Ok(Search::Nothing),
                 Wanted::Any(elements) if elements.len() <= ALTERNATIVES_MAX => {
                     needed.push(Stream::Any(elements.iter().map(entries).collect()));
                 }
                 Wanted::Any(_) | Wanted::Anything => {}
+                Wanted::Tree(tree) => needed.extend(Stream::of(tree, one.place, index.space)),
                 Wanted::All(elements) => {
                     needed.extend(elements.iter().take(NEEDED_MAX).map(entries));
                 }
@@ -115,6 +118,41 @@ impl Search {
 }
 
 impl Stream {
+    fn entries(place: usize, element: &[u8], space: SpaceId) -> Stream {
+        Stream::Entries(Box::new(Entries {
+            space,
+            prefix: prefix(place, element),
+            scan: None,
+            head: None,
+            done: false,
+        }))
+    }
+
+    /// The rows of which something is true; none if there would be too many alternatives.
+    fn of(tree: Tree, place: usize, space: SpaceId) -> Option<Stream> {
+        match tree {
+            Tree::Element(element) => Some(Stream::entries(place, &element, space)),
+            Tree::Prefix(begins) => Some(Stream::Listed(Box::new(Listed {
+                space,
+                prefixes: begins.iter().map(|begin| prefix(place, begin)).collect(),
+                rows: None,
+                at: 0,
+            }))),
+            Tree::All(parts) => {
+                let parts = parts.into_iter();
+                let streams = parts.filter_map(|part| Stream::of(part, place, space));
+                let streams: Vec<_> = streams.take(NEEDED_MAX).collect();
+                (!streams.is_empty()).then_some(Stream::All(streams))
+            }
+            Tree::Any(parts) if parts.len() > ALTERNATIVES_MAX => None,
+            Tree::Any(parts) => {
+                let parts = parts.into_iter();
+                let streams = parts.map(|part| Stream::of(part, place, space));
+                streams.collect::<Option<Vec<_>>>().map(Stream::Any)
+            }
+        }
+    }
+
     /// The first row at this key or behind it. Asked again, never for less.
     fn at_or_behind(
         &mut self,
@@ -124,6 +162,7 @@ impl Stream {
     ) -> Result<Option<Bytes>, Halt> {
         match self {
             Stream::Entries(entries) => entries.at_or_behind(from, env, table),
+            Stream::Listed(listed) => listed.at_or_behind(from, env, table),
             Stream::Any(streams) => {
                 let mut first: Option<Bytes> = None;
                 for stream in streams {
@@ -150,6 +189,41 @@ impl Stream {
                 Ok(Some(target))
             }
         }
+    }
+}
+
+impl Listed {
+    fn at_or_behind(
+        &mut self,
+        from: &[u8],
+        env: &mut Env<'_>,
+        table: &str,
+    ) -> Result<Option<Bytes>, Halt> {
+        if self.rows.is_none() {
+            self.rows = Some(self.read(env, table)?);
+        }
+        let rows = self.rows.as_deref().unwrap_or_default();
+        self.at += rows[self.at..].partition_point(|row| row[..] < *from);
+        Ok(rows.get(self.at).cloned())
+    }
+
+    /// All of them: so a row that comes later is noticed at SERIALIZABLE.
+    fn read(&self, env: &mut Env<'_>, table: &str) -> Result<Vec<Bytes>, Halt> {
+        let mut rows = Vec::new();
+        for prefix in &self.prefixes {
+            let range = KeyRange::prefix(prefix.clone());
+            let scan = env.txn.scan(self.space, &range, Direction::Forward);
+            let mut scan = scan.map_err(|error| env.halt(error, table))?;
+            while let Some((_, row_key)) =
+                scan.next(env.txn).map_err(|error| env.halt(error, table))?
+            {
+                rows.push(row_key);
+                env.tick()?;
+            }
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        Ok(rows)
     }
 }
 

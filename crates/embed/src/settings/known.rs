@@ -30,6 +30,8 @@ pub(super) enum Kind {
     Zone,
     /// `ISO` with any field order.
     DateStyle,
+    /// A configuration for text search.
+    SearchConfig,
     /// How intervals print.
     IntervalStyle,
     /// on/off/local/remote_*.
@@ -134,6 +136,13 @@ pub(super) const KNOWN: &[Known] = &[
         Kind::Only,
         None,
         "Always the only one.",
+    ),
+    known(
+        "default_text_search_config",
+        "pg_catalog.english",
+        Kind::SearchConfig,
+        None,
+        "Configuration of text search where none is named.",
     ),
     known(
         "default_transaction_deferrable",

@@ -8,6 +8,7 @@ use super::known::{Kind, Known};
 use crate::history::AsOf;
 use quintet_base::datetime::{DateOrder, DateStyle, TimeZone};
 use quintet_base::interval::IntervalStyle;
+use quintet_base::lexemes::config_named;
 use quintet_base::text_format::ByteaOutput;
 use quintet_base::{Level, SqlError, SqlResult, SqlState};
 use quintet_engine::Engine;
@@ -145,6 +146,10 @@ impl Settings {
                     _ => return Err(invalid().hint("Available values: escape, hex.")),
                 };
                 Ok(value)
+            }
+            Kind::SearchConfig => {
+                let config = config_named(value).map_err(|_| invalid())?;
+                Ok(format!("pg_catalog.{}", config.name))
             }
             Kind::IntervalStyle => {
                 let style = |style: &IntervalStyle| style.name().eq_ignore_ascii_case(value);

@@ -7,6 +7,7 @@
 use crate::expr::{Expr, Truth};
 use crate::function::{Function, operator_symbol, quoted_identifier};
 use crate::subquery::SubqueryForm;
+use quintet_base::lexemes::textsearch::Config;
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SqlType, Value, types};
 
@@ -151,6 +152,13 @@ pub fn constant_text(value: &Value, ty: SqlType) -> String {
     let printed = match value {
         Value::Null => return format!("NULL::{ty}"),
         Value::Bool(value) => return value.to_string(),
+        // The catalogue, which knows names of numbers, is not here; but these are built in.
+        Value::Oid(number)
+            if ty == SqlType::RegConfig
+                && let Some(config) = Config::by_number(*number) =>
+        {
+            config.name.to_string()
+        }
         value => text_format::to_string(value, ty, &FormatContext::default()),
     };
     // An integer or decimal literal has these types by itself, unless a sign stands before it.

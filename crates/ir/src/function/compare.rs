@@ -56,6 +56,8 @@ const OPERATORS: &[(&[SqlType], SqlType)] = &[
     (&[MacAddr, MacAddr], MacAddr),
     (&[Bit, Bit], Bit),
     (&[VarBit, VarBit], VarBit),
+    (&[TsVector, TsVector], TsVector),
+    (&[TsQuery, TsQuery], TsQuery),
 ];
 
 /// The operator as SQL writes it.

@@ -3,9 +3,9 @@
 //! Relies on: `like` and `pattern` for one pattern.  Promises: what OR and AND of all of them would give, NULLs included; none
 //! that comes after the one that decides is looked at.  Does not: compare (`Expr::Quantified`).
 
-use super::{Function, builtin, like, pattern, text};
+use super::{Function, builtin, like, pattern, search, text};
 use crate::eval::Host;
-use quintet_base::SqlType::{Bool, Bpchar, Name, Text, TextArray};
+use quintet_base::SqlType::{Bool, Bpchar, Name, Text, TextArray, TsQueryArray, TsVector};
 use quintet_base::{SqlResult, Value};
 
 type One = fn(&[&Value], &dyn Host) -> SqlResult<Value>;
@@ -44,6 +44,16 @@ macro_rules! operators {
         builtin($name, &[$left, TextArray], Bool, |args, host| quantified($one, $is_all, args, host))
     };
 }
+
+/// One query of several, or all of them.
+pub(super) static QUERIES: &[Function] = &[
+    builtin("@@ ANY", &[TsVector, TsQueryArray], Bool, |args, host| {
+        quantified(search::matches, false, args, host)
+    }),
+    builtin("@@ ALL", &[TsVector, TsQueryArray], Bool, |args, host| {
+        quantified(search::matches, true, args, host)
+    }),
+];
 
 pub(super) static FUNCTIONS: &[Function] = operators! {
     "~~ ANY" "~~ ALL" like::is_like;

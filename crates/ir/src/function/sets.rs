@@ -8,6 +8,7 @@
 use super::choose::{Choice, choose};
 use super::json::{json, node_text};
 use super::jsonpath;
+use super::search;
 use super::{
     Function, Resolved, Signature, builtin as new, does_not_exist, fail, int, is_not_unique, str,
     wrong_type,
@@ -489,9 +490,66 @@ fn contention_report(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     })
 }
 
+const TOKENS: &[(&str, SqlType)] = &[("tokid", Int4), ("token", Text)];
+const TOKEN_TYPES: &[(&str, SqlType)] = &[("tokid", Int4), ("alias", Text), ("description", Text)];
+const MEANINGS: &[(&str, SqlType)] = &[
+    ("alias", Text),
+    ("description", Text),
+    ("token", Text),
+    ("dictionaries", SqlType::RegDictionaryArray),
+    ("dictionary", SqlType::RegDictionary),
+    ("lexemes", TextArray),
+];
 const ONE_DOCUMENT: &[(&str, SqlType)] = &[("", Jsonb)];
 
 static SETS: &[SetFunction] = &[
+    set(
+        new("unnest", &[SqlType::TsVector], RecordArray, search::unnest),
+        &[
+            ("lexeme", Text),
+            ("positions", SqlType::Int2Array),
+            ("weights", TextArray),
+        ],
+    ),
+    set(
+        new("ts_parse", &[Text, Text], RecordArray, search::parse),
+        TOKENS,
+    ),
+    set(
+        new(
+            "ts_parse",
+            &[SqlType::Oid, Text],
+            RecordArray,
+            search::parse_numbered,
+        ),
+        TOKENS,
+    ),
+    set(
+        new("ts_token_type", &[Text], RecordArray, search::token_types),
+        TOKEN_TYPES,
+    ),
+    set(
+        new(
+            "ts_token_type",
+            &[SqlType::Oid],
+            RecordArray,
+            search::token_types,
+        ),
+        TOKEN_TYPES,
+    ),
+    set(
+        new(
+            "ts_debug",
+            &[SqlType::RegConfig, Text],
+            RecordArray,
+            search::debug,
+        ),
+        MEANINGS,
+    ),
+    set(
+        new("ts_debug", &[Text], RecordArray, search::default_debug),
+        MEANINGS,
+    ),
     set(
         new(
             "jsonb_path_query",

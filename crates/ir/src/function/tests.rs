@@ -6,6 +6,8 @@ use crate::eval::eval;
 use crate::expr::Expr;
 use crate::fold::DetachedHost;
 use proptest::prelude::*;
+use quintet_base::lexemes::textsearch::{Vector, make};
+use quintet_base::lexemes::{query_value, vector_value};
 use quintet_base::network::Family;
 use quintet_base::range::Bound;
 use quintet_base::value::Array;
@@ -83,6 +85,20 @@ fn any_value(ty: SqlType) -> BoxedStrategy<Value> {
                 Value::Bits(Bits::new(count, &bytes).unwrap())
             })
             .boxed(),
+        SqlType::RegConfig | SqlType::RegDictionary => {
+            let numbers = vec![3748, 3765, 13163, 13164, 1];
+            prop::sample::select(numbers).prop_map(Value::Oid).boxed()
+        }
+        SqlType::TsVector => {
+            let texts = ["", "a", "a:1,2B b:16383", "'it''s' é:3A", "ab:1 ac:2"];
+            let read = |text| vector_value(&Vector::parse(text).unwrap());
+            prop::sample::select(texts.to_vec()).prop_map(read).boxed()
+        }
+        SqlType::TsQuery => {
+            let texts = ["", "a", "a:*B & !b", "a <-> b | c", "!(a | b) <7> c"];
+            let read = |text| query_value(&make::plain_query(text).unwrap().query);
+            prop::sample::select(texts.to_vec()).prop_map(read).boxed()
+        }
         SqlType::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
         SqlType::Inet | SqlType::Cidr => (any::<bool>(), any::<[u8; 16]>(), 0u8..=128)
             .prop_map(move |(long, bytes, bits)| {
@@ -215,6 +231,7 @@ proptest! {
                 || (value.as_str().is_some() && matches!(result, SqlType::Name | SqlType::Json))
                 || (matches!(value, Value::Oid(_)) && result.is_named_oid())
                 || (matches!(value, Value::Bits(_)) && result == SqlType::Bit)
+                || (matches!(value, Value::Bytea(_)) && result.is_bytes_within())
                 // What marks a json has fields of its own.
                 || result == SqlType::Record;
             prop_assert!(fits, "{:?} gave {:?}, not {}", function, value, result);

@@ -46,6 +46,10 @@ const WORDS: &[(SqlType, &str)] = &[
     (SqlType::MacAddr, "macaddr"),
     (SqlType::RefCursor, "refcursor"),
     (SqlType::JsonPath, "jsonpath"),
+    (SqlType::TsVector, "tsvector"),
+    (SqlType::TsQuery, "tsquery"),
+    (SqlType::RegConfig, "regconfig"),
+    (SqlType::RegDictionary, "regdictionary"),
     (SqlType::Bit, "bit"),
     (SqlType::VarBit, "varbit"),
 ];

@@ -278,6 +278,7 @@ fn is_of(value: &Value, ty: SqlType) -> bool {
             .element()
             .is_some_and(|element| array.values.iter().all(|value| is_of(value, element))),
         Value::Oid(_) => ty == SqlType::Oid || ty.is_named_oid(),
+        Value::Bytea(_) => ty == SqlType::Bytea || ty.is_bytes_within(),
         Value::Bits(_) => ty.family() == TypeFamily::Bits,
         value => value.natural_type() == ty,
     }

@@ -16,7 +16,7 @@ use crate::names::{self, inner, required};
 use crate::parse::{expression_text, parse_expression};
 use crate::planner::Planner;
 use crate::records::{ForeignKeyRecord, TriggerRecord};
-use crate::routine::any_node;
+use crate::routine::{any_node, built_in_named};
 use crate::scope::{Scope, ScopeTable};
 use pg_query::NodeRef;
 use pg_query::protobuf::{
@@ -221,6 +221,9 @@ fn function(planner: &Planner, statement: &CreateTrigStmt) -> SqlResult<RoutineI
             let message = format!("function {name} must return type trigger");
             return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message));
         }
+    }
+    if let Some(id) = built_in_named(schema, name) {
+        return Ok(id);
     }
     let message = format!("function {}() does not exist", parts.join("."));
     Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message))

@@ -4,11 +4,13 @@
 //! circle they call one another; how deep a chain of calls is takes no stack.  Does not: share routines
 //! between programs.
 
+use super::built_in::text_for;
 use super::polymorphic::is_polymorphic;
 use super::signature::{Parameter, Signature};
 use super::{Own, fire, lower, query, single_types, statement};
 use crate::planner::PlanContext;
 use crate::plpgsql;
+use crate::records::RoutineRecord;
 use crate::references;
 use quintet_base::{ConstraintId, RoutineId, SqlError, SqlResult, SqlState};
 use quintet_ir::routine::{Action, Output, Step};
@@ -239,12 +241,16 @@ fn compile_trigger(id: u32, context: &PlanContext, linker: &mut Linker) -> SqlRe
     let stored = context.catalog.routine(trigger.function);
     let (table, stored) = table.zip(stored).ok_or_else(gone)?;
     let signature = stored.signature(context.catalog)?.for_trigger(&table);
-    let statement = statement(&stored.record)?;
+    let mut record = RoutineRecord::clone(&stored.record);
+    if let Some(text) = text_for(trigger, &table)? {
+        record.text = text;
+    }
+    let statement = statement(&record)?;
     let own = Own::of(&statement)?;
     let context = &within(context, &own);
-    let tree = plpgsql::read(&statement, &stored.record.text, &single_types(context))?;
+    let tree = plpgsql::read(&statement, &record.text, &single_types(context))?;
     Ok(Routine {
-        guise: own.guise(&stored.record, context.catalog),
+        guise: own.guise(&record, context.catalog),
         ..lower::routine(&signature, &tree, context, linker)?
     })
 }

@@ -23,6 +23,8 @@ use crate::updatable::{possible, updatable_columns};
 use crate::view::definition;
 use pg_query::NodeEnum;
 use quintet_base::RoleId;
+use quintet_base::lexemes::config_named;
+use quintet_base::lexemes::textsearch::dictionary::{CONFIGS, Config};
 use quintet_base::types::format_type;
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod, Value};
@@ -86,6 +88,8 @@ impl<'c> Known<'c> {
                 let role = self.context.catalog.roles().get(RoleId(number));
                 role.map(|role| quoted(&role.name))
             }
+            SqlType::RegConfig => Config::by_number(number).map(|config| config.name.to_string()),
+            SqlType::RegDictionary => Config::of_dictionary(number).map(Config::dictionary_name),
             SqlType::RegProc | SqlType::RegProcedure
                 if let Some(function) = functions::with_number(number) =>
             {
@@ -147,6 +151,15 @@ impl<'c> Known<'c> {
                 let (_, name) = split_name(text);
                 let found = self.context.catalog.roles().named(&name);
                 found.map(|role| role.0).ok_or_else(|| none("role", &name))
+            }
+            SqlType::RegConfig => config_named(text).map(|config| config.number),
+            SqlType::RegDictionary => {
+                let (_, name) = split_name(text);
+                let mut all = CONFIGS.iter();
+                let found = all.find(|config| config.dictionary_name() == name);
+                found
+                    .map(|config| config.dictionary)
+                    .ok_or_else(|| none("text search dictionary", &name))
             }
             SqlType::RegOper | SqlType::RegOperator => Err(SqlError::new(
                 SqlState::UNDEFINED_FUNCTION,

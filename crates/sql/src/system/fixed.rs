@@ -272,7 +272,11 @@ pub(super) fn category(ty: SqlType) -> (&'static str, bool) {
         TypeFamily::Void | TypeFamily::Record => ("P", false),
         TypeFamily::Network => ("I", ty == SqlType::Inet),
         TypeFamily::Bits => ("V", ty == SqlType::VarBit),
-        TypeFamily::Binary | TypeFamily::Uuid | TypeFamily::Card | TypeFamily::Json => ("U", false),
+        TypeFamily::Binary
+        | TypeFamily::Uuid
+        | TypeFamily::Card
+        | TypeFamily::Search
+        | TypeFamily::Json => ("U", false),
         TypeFamily::Enum => ("E", false),
         TypeFamily::Range | TypeFamily::Multirange => ("R", false),
     }
@@ -451,6 +455,11 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     (
         "default_tablespace",
         "Client Connection Defaults / Statement Behavior",
+        "string",
+    ),
+    (
+        "default_text_search_config",
+        "Client Connection Defaults / Locale and Formatting",
         "string",
     ),
     (

@@ -47,6 +47,8 @@ const ORDERED: &[Class] = &[
     (10_076, "range_ops", 3901, 3831, true, 0),
     (10_080, "multirange_ops", 4199, 4537, true, 0),
     (10_088, "jsonb_ops", 4033, 3802, true, 0),
+    (10_071, "tsvector_ops", 3626, 3614, true, 0),
+    (10_074, "tsquery_ops", 3683, 3615, true, 0),
 ];
 
 const HASHED: &[Class] = &[
@@ -90,6 +92,7 @@ const INVERTED: &[Class] = &[
     (10_064, "array_ops", 2745, 2277, true, 2283),
     (10_090, "jsonb_ops", 4036, 3802, true, 25),
     (10_091, "jsonb_path_ops", 4037, 3802, false, 23),
+    (10_073, "tsvector_ops", 3659, 3614, true, 25),
 ];
 
 const OF_TREES: &[Class] = &[
@@ -218,7 +221,7 @@ pub(super) fn kept(method: u32, class: u32, ty: SqlType) -> SqlType {
     let mut all = classes(method).iter();
     match all.find(|known| known.0 == class).map(|known| known.1) {
         Some("jsonb_path_ops") => SqlType::Int4,
-        Some("jsonb_ops") => SqlType::Text,
+        Some("jsonb_ops" | "tsvector_ops") => SqlType::Text,
         _ => ty.element().unwrap_or(ty),
     }
 }

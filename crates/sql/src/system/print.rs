@@ -802,7 +802,11 @@ fn as_value(text: &str, ty: SqlType) -> String {
         Some(kind) => kind != RangeKind::TsTz,
         None => matches!(
             family,
-            TypeFamily::Network | TypeFamily::Card | TypeFamily::Bits | TypeFamily::Uuid
+            TypeFamily::Network
+                | TypeFamily::Card
+                | TypeFamily::Bits
+                | TypeFamily::Uuid
+                | TypeFamily::Search
         ),
     };
     match quintet_base::text_format::read(ty, text, &format) {

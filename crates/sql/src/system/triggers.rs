@@ -199,7 +199,8 @@ fn function_name(planner: &Planner, trigger: &TriggerRecord) -> String {
     let function = planner.catalog().routine(trigger.function);
     function.map_or_else(String::new, |stored| {
         let name = quoted(&stored.record.name);
-        match planner.path().contains(&stored.record.schema) {
+        let schema = &stored.record.schema;
+        match schema == "pg_catalog" || planner.path().contains(schema) {
             true => name,
             false => format!("{}.{name}", quoted(&stored.record.schema)),
         }

@@ -75,6 +75,11 @@ fn shown(value: &Value, format: &FormatContext) -> String {
     }
 }
 
+/// The text of bytes that only their type can read.
+fn within(value: &Value, ty: SqlType, format: &FormatContext) -> String {
+    text_format::to_string(value, ty, format)
+}
+
 /// A value as a document.
 ///
 /// # Errors
@@ -103,6 +108,7 @@ pub(crate) fn to_json(value: &Value, format: &FormatContext) -> SqlResult<Json> 
                     .iter()
                     .map(|value| match (array.element, value) {
                         (SqlType::Json, Value::Text(text)) => Json::parse(text),
+                        (ty, Value::Bytea(_)) => Ok(string(&within(value, ty, format))),
                         (_, value) => to_json(value, format),
                     });
                 Json::Array(elements.collect::<SqlResult<_>>()?)
@@ -115,6 +121,7 @@ pub(crate) fn to_json(value: &Value, format: &FormatContext) -> SqlResult<Json> 
             for (name, (field, value)) in record.names(format).into_iter().zip(fields) {
                 let value = match (field.ty, value) {
                     (SqlType::Json, Value::Text(text)) => Json::parse(text)?,
+                    (ty, Value::Bytea(_)) => string(&within(value, ty, format)),
                     (_, value) => to_json(value, format)?,
                 };
                 pairs.push((name, value));
@@ -155,10 +162,7 @@ pub(crate) fn write_plain(
                     if at > 0 {
                         out.push(',');
                     }
-                    match (array.element, value) {
-                        (SqlType::Json, Value::Text(text)) => out.push_str(text),
-                        (_, value) => write_plain(value, format, out)?,
-                    }
+                    write_json(value, array.element, format, out)?;
                 }
                 out.push(']');
             }
@@ -196,6 +200,10 @@ pub fn write_json(
     match (ty, value) {
         (SqlType::Json, Value::Text(text)) => {
             out.push_str(text);
+            Ok(())
+        }
+        (ty, Value::Bytea(_)) => {
+            quote(&within(value, ty, format), out);
             Ok(())
         }
         _ => write_plain(value, format, out),

@@ -109,6 +109,11 @@ pub(in crate::ddl) fn must_have_class(
     };
     let there = match (method, ty.family()) {
         ("hash", TypeFamily::Bits) | ("brin", TypeFamily::Multirange) => false,
+        ("hash" | "brin", TypeFamily::Search) => false,
+        ("gist", TypeFamily::Search) => {
+            let error = SqlError::unsupported(format!("an index of method gist over {ty}"));
+            return Err(error.hint("An index of method gin answers the same questions."));
+        }
         ("gist", TypeFamily::Range | TypeFamily::Multirange) => true,
         ("gist", _) => is_ordered(ty) && has_extension(),
         ("spgist", _) => has_class(method, ty),
