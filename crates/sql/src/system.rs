@@ -364,6 +364,7 @@ fn config(settings: &[(String, String)]) -> Value {
     match values.is_empty() {
         true => Value::Null,
         false => Value::Array(Box::new(Array {
+            shape: None,
             element: SqlType::Text,
             values,
         })),
@@ -389,6 +390,7 @@ fn short(number: usize) -> Value {
 fn numbers(columns: &[usize]) -> Value {
     let values = columns.iter().map(|&column| short(column + 1)).collect();
     Value::Array(Box::new(quintet_base::value::Array {
+        shape: None,
         element: SqlType::Int2,
         values,
     }))
