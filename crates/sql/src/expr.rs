@@ -428,6 +428,9 @@ impl<'b, 'a> Binder<'b, 'a> {
     fn array_of(&self, array: &protobuf::AArrayExpr, element: SqlType) -> SqlResult<Expr> {
         let elements = array.elements.iter().map(|node| {
             let here = self.planner.at(names::location(node));
+            if let Some(NodeEnum::AArrayExpr(part)) = inner(node) {
+                return self.array_of(part, element);
+            }
             let bound = self.bind(node)?;
             let element = match bound.ty().element() {
                 // Arrays are parts of one with a dimension more.

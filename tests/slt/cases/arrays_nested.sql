@@ -81,3 +81,7 @@ drop function parts();
 do $$ declare a int[]; begin a[1][1] := 1; end $$;
 do $$ declare a int[] := array[[1,2]]; begin a[1] := 1; end $$;
 do $$ declare a int[] := array[[1,2]]; begin a[2][1] := 1; end $$;
+select array[['1','2'],['3',null]]::int[], array[[],[]]::int[], array[['2024-01-02']]::date[];
+create type nested_pair as (x int, y text);
+select array[[row(1,'q'),null]]::nested_pair[], (array[[row(1,'q'),null]]::nested_pair[])[1][1], ('[0:0]={"(1,q)"}'::nested_pair[])[0];
+drop type nested_pair;
