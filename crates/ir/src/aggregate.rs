@@ -280,8 +280,8 @@ fn resolve(
         (AggregateFunction::ArrayAgg, [ty]) => {
             let array = match ty.element() {
                 // One dimension more, which is no other type.
-                Some(_) => Some(*ty),
-                None => known(*ty).array_of(),
+                Some(_) if !ty.is_vector() => Some(*ty),
+                _ => known(*ty).array_of(),
             };
             return array
                 .map(|array| (function, vec![known(*ty)], array))

@@ -185,7 +185,8 @@ impl Binder<'_, '_> {
                 self.one_column(&query, location)?;
                 let element = query.outputs[0].ty;
                 // Arrays are parts of one with a dimension more.
-                let nested = element.element().is_some().then_some(element);
+                let is_array = element.element().is_some() && !element.is_vector();
+                let nested = is_array.then_some(element);
                 let Some(ty) = nested.or_else(|| element.array_of()) else {
                     let what = format!("type {element}[]");
                     return Err(self.planner.unsupported(what, location));

@@ -310,7 +310,16 @@ impl Parser<'_> {
             _ => {
                 self.is_uneven |= *self.depth.get_or_insert(depth) != depth;
                 loop {
-                    self.value()?;
+                    match self.element()? {
+                        None => self.values.push(Value::Null),
+                        Some(text) if self.wrong.is_none() => {
+                            match super::read(self.of, &text, self.context) {
+                                Ok(value) => self.values.push(value),
+                                Err(wrong) => self.wrong = Some(wrong),
+                            }
+                        }
+                        Some(_) => {}
+                    }
                     length += 1;
                     // `element` stops only here.
                     if self.rest.first() == Some(&b'}') {
@@ -324,19 +333,6 @@ impl Parser<'_> {
         match self.lengths[depth] {
             Some(known) if known != length => return Err(self.uneven()),
             _ => self.lengths[depth] = Some(length),
-        }
-        Ok(())
-    }
-
-    fn value(&mut self) -> SqlResult<()> {
-        let text = self.element()?;
-        if self.wrong.is_some() {
-            return Ok(());
-        }
-        let value = text.map(|text| super::read(self.of, &text, self.context));
-        match value.transpose() {
-            Ok(value) => self.values.push(value.unwrap_or_default()),
-            Err(wrong) => self.wrong = Some(wrong),
         }
         Ok(())
     }

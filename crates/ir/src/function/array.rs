@@ -263,7 +263,7 @@ fn with_slice(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     if bounds.iter().any(|bound| bound.is_null()) {
         return null_subscript();
     }
-    let omitted = int(omitted);
+    let omitted = omitted.as_i64().unwrap_or(0);
     let bound = |at: usize| (omitted >> at & 1 == 0).then(|| int(bounds[at]));
     let bounds = (0..bounds.len()).step_by(2);
     let bounds: Vec<Bounds> = bounds.map(|at| (bound(at), bound(at + 1))).collect();
