@@ -207,7 +207,7 @@ fn decode_array(element: SqlType, bytes: &mut &[u8]) -> SqlResult<Array> {
             dimensions
         }
     };
-    let is_kind = match (kind, &*dimensions) {
+    let is_kind = match (kind, dimensions) {
         (SHAPE_BEFORE, [one]) => one.lower < 1,
         (SHAPE_BEHIND, [one]) => one.lower > 1,
         (_, all) => kind > SHAPE_NESTED && all.len() > 1,

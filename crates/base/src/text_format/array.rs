@@ -72,7 +72,7 @@ impl Writer<'_> {
                 continue;
             }
             out.push(b'"');
-            for &byte in &*element {
+            for &byte in element.iter() {
                 if matches!(byte, b'"' | b'\\') {
                     out.push(b'\\');
                 }
