@@ -150,6 +150,7 @@ fn int(value: i32) -> Value {
 
 fn ints(values: &[i32]) -> Value {
     Value::Array(Box::new(Array {
+        shape: None,
         element: SqlType::Int4,
         values: values.iter().copied().map(int).collect(),
     }))

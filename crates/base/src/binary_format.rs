@@ -21,11 +21,12 @@
 //! ranges      as `range` says; multiranges as `multirange` does
 //! enum        u32 place in rows; clients see the label's UTF-8
 //! record      i32 fields; per field: u32 type OID, i32 length (-1 is NULL) and that many bytes
-//! array       i32 dimensions (0 or 1), i32 1 if a NULL is inside, u32 element OID,
-//!             with 1 dimension: i32 elements, i32 lower bound (1, of vectors 0);
+//! array       i32 dimensions (0 to 6), i32 1 if a NULL is inside, u32 element OID,
+//!             per dimension: i32 length, i32 lower bound (of vectors 0);
 //!             per element: i32 length (-1 is NULL) and that many bytes
 //! ```
 
+use crate::array::{DIMENSIONS_MAX, too_many_dimensions};
 use crate::bits::Bits;
 use crate::datetime;
 use crate::error::{SqlError, SqlResult, SqlState};
@@ -40,7 +41,7 @@ use crate::range;
 use crate::record::Record;
 use crate::text_format::FormatContext;
 use crate::types::{SqlType, TypeFamily};
-use crate::value::{Array, EnumValue, Str, Value};
+use crate::value::{Array, Dimension, Dimensions, EnumValue, Str, Value};
 use std::sync::Arc;
 
 const NUMERIC_POSITIVE: u16 = 0x0000;
@@ -257,14 +258,24 @@ fn write_vector(vector: &Array, out: &mut Vec<u8>) {
 fn write_elements(array: &Array, out: &mut Vec<u8>, write: &dyn Fn(&Value, &mut Vec<u8>)) {
     let mut put = |v: i32| out.extend_from_slice(&v.to_be_bytes());
     let has_null = array.values.iter().any(Value::is_null);
-    put(i32::from(!array.values.is_empty()));
+    let shape = array.shape.as_deref();
+    let dimensions = shape.map_or(usize::from(!array.values.is_empty()), <[_]>::len);
+    put(dimensions as i32);
     put(i32::from(has_null));
     put(array.element.oid() as i32);
-    if array.values.is_empty() {
-        return;
+    match shape {
+        None if array.values.is_empty() => return,
+        None => {
+            put(array.values.len() as i32);
+            put(1);
+        }
+        Some(shape) => {
+            for one in shape {
+                put(one.length);
+                put(one.lower);
+            }
+        }
     }
-    put(array.values.len() as i32);
-    put(1);
     write_each(array, out, write);
 }
 
@@ -332,8 +343,8 @@ pub(crate) fn invalid(ty: SqlType) -> SqlError {
 ///
 /// # Errors
 /// `22P03` for bytes that are no such value, `22021` for text that is not UTF-8 or has a zero byte,
-/// `22008` for a date or timestamp out of range, `22003` for a numeric out of range, `0A000` for
-/// arrays of several dimensions.
+/// `22008` for a date or timestamp out of range, `22003` for a numeric out of range, `54000` for
+/// arrays of more than six dimensions.
 pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
     fn exact<const N: usize>(ty: SqlType, bytes: &[u8]) -> SqlResult<[u8; N]> {
         bytes.try_into().map_err(|_| invalid(ty))
@@ -566,33 +577,31 @@ fn read_elements(
             ),
         ));
     }
+    if dimensions as usize > DIMENSIONS_MAX {
+        return Err(too_many_dimensions(dimensions as usize));
+    }
+    let mut shape = Dimensions::default();
+    for _ in 0..dimensions {
+        let (length, lower) = (cursor.i32()?, cursor.i32()?);
+        // The catalogue's vectors count from 0 by their type.
+        let lower = if ty.is_vector() { 1 } else { lower };
+        shape.push(Dimension { lower, length })?;
+    }
     let mut values = Vec::new();
-    match dimensions {
-        0 => {}
-        1 => {
-            let count = cursor.i32()?;
-            let lower_bound = cursor.i32()?;
-            if count < 0 {
-                return Err(invalid(ty));
-            }
-            let is_known = lower_bound == 1 || (ty.is_vector() && lower_bound == 0);
-            if !is_known && count > 0 {
-                return Err(SqlError::unsupported("an array with a lower bound but 1"));
-            }
-            // The count is not trusted with memory: each element must bring its length first.
-            for _ in 0..count {
-                let length = cursor.i32()?;
-                values.push(match usize::try_from(length) {
-                    Ok(length) => read(cursor.take(length)?)?,
-                    Err(_) if length == -1 => Value::Null,
-                    Err(_) => return Err(invalid(ty)),
-                });
-            }
-        }
-        _ => return Err(SqlError::unsupported("an array of more than one dimension")),
+    // The count is not trusted with memory: each element must bring its length first.
+    for _ in 0..shape.elements()? {
+        let length = cursor.i32()?;
+        values.push(match usize::try_from(length) {
+            Ok(length) => read(cursor.take(length)?)?,
+            Err(_) if length == -1 => Value::Null,
+            Err(_) => return Err(invalid(ty)),
+        });
     }
     cursor.end()?;
-    Ok(Value::Array(Box::new(Array { element, values })))
+    Ok(Value::Array(Box::new(match &shape[..] {
+        [one] if one.lower == 1 => Array::new(element, values),
+        shape => Array::shaped(element, values, shape),
+    })))
 }
 
 fn read_numeric(bytes: &[u8]) -> SqlResult<Numeric> {

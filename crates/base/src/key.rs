@@ -21,7 +21,8 @@
 //!                   800000 added (value = 0.d1d2d3… × 10^e, d1 not 0); pairs of digits d1d2, d3d4, …
 //!                   each as 1 + pair, the last filled with 0, trailing 00 pairs left out; 00.
 //!                   After 20: the same for the absolute value with all bits flipped.
-//!   array           each element as above, then 00
+//!   array           each element as above, then 00 and its shape: 80 of one dimension that begins at 1, or none, 7F and the
+//!                   lower bound as int4 of one that begins before, 81 behind, 90 and n, lengths and lower bounds of n
 //!   record          what `record` says of its shape, names left out, then each field as above
 //!   interval        its span in microseconds, 16 bytes big-endian, sign bit flipped
 //!   time            as int8
@@ -41,6 +42,7 @@
 //! length, is encoded from text whose trailing blanks the caller has cut; in one key space always do
 //! the one or always the other.
 
+use crate::array::DIMENSIONS_MAX;
 use crate::bits::Bits;
 use crate::datetime::{MICROS_PER_SECOND, TimeTz};
 use crate::datum::Datum;
@@ -53,13 +55,18 @@ use crate::numeric::Numeric;
 use crate::range;
 use crate::record::{self, FieldShape, Record, Shape};
 use crate::types::{SqlType, TypeFamily};
-use crate::value::{Array, EnumValue, Str, Value};
+use crate::value::{Array, Dimension, EnumValue, Str, Value};
 use std::sync::Arc;
 
 const NOT_NULL: u8 = 0x01;
 const NULL: u8 = 0x02;
 /// Ends the elements of an array; below both tags above, so that a shorter array sorts first.
 const ARRAY_END: u8 = 0x00;
+/// Of one dimension that begins before 1, at 1 (or without elements), behind 1; of several, with their number added.
+const SHAPE_BEFORE: u8 = 0x7F;
+const SHAPE_PLAIN: u8 = 0x80;
+const SHAPE_BEHIND: u8 = 0x81;
+const SHAPE_NESTED: u8 = 0x90;
 
 /// In text: a zero byte, then [`ESCAPED_ZERO`] or [`TEXT_END`].
 const ESCAPE: u8 = 0x00;
@@ -147,8 +154,69 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
                 encode(element, out);
             }
             out.push(ARRAY_END);
+            encode_shape(v.shape.as_deref(), out);
         }
     }
+}
+
+/// Arrays that are equal but for it are of as many elements.
+fn encode_shape(shape: Option<&[Dimension]>, out: &mut Vec<u8>) {
+    let number = |number: i32| (number ^ i32::MIN).to_be_bytes();
+    match shape {
+        None => out.push(SHAPE_PLAIN),
+        Some([only]) => {
+            out.push(match only.lower < 1 {
+                true => SHAPE_BEFORE,
+                false => SHAPE_BEHIND,
+            });
+            out.extend_from_slice(&number(only.lower));
+        }
+        Some(all) => {
+            out.push(SHAPE_NESTED + all.len() as u8);
+            let numbers = all.iter().map(|one| one.length);
+            for one in numbers.chain(all.iter().map(|one| one.lower)) {
+                out.extend_from_slice(&number(one));
+            }
+        }
+    }
+}
+
+fn decode_array(element: SqlType, bytes: &mut &[u8]) -> SqlResult<Array> {
+    let mut values = Vec::new();
+    while bytes.first() != Some(&ARRAY_END) {
+        values.push(decode(element, bytes)?);
+    }
+    take::<1>(bytes)?;
+    let [kind] = take::<1>(bytes)?;
+    let mut number = || Ok(i32::from_be_bytes(take::<4>(bytes)?) ^ i32::MIN);
+    let mut dimensions = [Dimension::default(); DIMENSIONS_MAX];
+    let dimensions = match kind {
+        SHAPE_PLAIN => return Ok(Array::new(element, values)),
+        SHAPE_BEFORE | SHAPE_BEHIND => {
+            dimensions[0].length = values.len() as i32;
+            dimensions[0].lower = number()?;
+            &dimensions[..1]
+        }
+        _ => {
+            let count = usize::from(kind.checked_sub(SHAPE_NESTED).ok_or_else(corrupt)?);
+            let dimensions = dimensions.get_mut(..count).ok_or_else(corrupt)?;
+            for one in dimensions.iter_mut() {
+                one.length = number()?;
+            }
+            for one in dimensions.iter_mut() {
+                one.lower = number()?;
+            }
+            dimensions
+        }
+    };
+    let is_kind = match (kind, dimensions) {
+        (SHAPE_BEFORE, [one]) => one.lower < 1,
+        (SHAPE_BEHIND, [one]) => one.lower > 1,
+        (_, all) => kind > SHAPE_NESTED && all.len() > 1,
+    };
+    let array = Array::checked(element, values, dimensions);
+    let array = array.filter(|array| is_kind && array.shape.is_some());
+    array.ok_or_else(corrupt)
 }
 
 /// Appends the encoding of an int4: what most keys are made of.
@@ -449,12 +517,7 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
         }
         _ => {
             let element = ty.element().ok_or_else(corrupt)?;
-            let mut values = Vec::new();
-            while bytes.first() != Some(&ARRAY_END) {
-                values.push(decode(element, bytes)?);
-            }
-            take::<1>(bytes)?;
-            Value::Array(Box::new(Array { element, values }))
+            Value::Array(Box::new(decode_array(element, bytes)?))
         }
     })
 }

@@ -23,6 +23,7 @@
 //! | `conflict` | which rows a call may touch, said before it runs |
 //! | `patience` | whether what was in vain before is worth trying again |
 
+pub mod array;
 pub mod binary_format;
 pub mod bits;
 pub mod conflict;

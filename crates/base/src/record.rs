@@ -238,6 +238,7 @@ mod tests {
         for value in &ordered {
             let layout = RowLayout::new(vec![ty, SqlType::CompositeArray(70_000)]);
             let array = Value::Array(Box::new(Array {
+                shape: None,
                 element: ty,
                 values: vec![value.clone(), Value::Null],
             }));

@@ -192,7 +192,7 @@ fn invalid(ty: SqlType, text: &str) -> SqlError {
 ///
 /// # Errors
 /// `22P02` for text that is no such value, `22003` for a number out of range, `22007`, `22008`,
-/// `22009` or `22023` for dates, `22021` for a zero byte, `0A000` for arrays of several dimensions.
+/// `22009` or `22023` for dates, `22021` for a zero byte, `54000` for arrays of more than six dimensions.
 pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value> {
     Ok(match ty {
         SqlType::Bool => Value::Bool(read_bool(text)?),
@@ -442,6 +442,7 @@ pub fn coerce_length(
                 values: values
                     .map(|v| coerce_length(v, ty, modifier, explicit))
                     .collect::<SqlResult<_>>()?,
+                shape: array.shape,
             }))
         }
         other => other,

@@ -19,14 +19,7 @@ use std::cmp::Ordering;
 /// Text as values carry it: up to 24 bytes inline.
 pub type Str = compact_str::CompactString;
 
-/// A one-dimensional array, lower bound 1.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Array {
-    /// Type of the elements.
-    pub element: SqlType,
-    /// The elements; NULL allowed.
-    pub values: Vec<Value>,
-}
+pub use crate::array::{Array, Dimension, Dimensions};
 
 /// A value or NULL.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -62,7 +55,7 @@ pub enum Value {
     Uuid([u8; 16]),
     /// oid
     Oid(u32),
-    /// One-dimensional array.
+    /// Array.
     Array(Box<Array>),
     /// interval
     Interval(Interval),
@@ -192,7 +185,7 @@ impl Value {
     }
 
     /// Order of two values of the same type, as ORDER BY and indexes see it: NULL last, NaN above
-    /// all numbers, text by bytes (collation "C"), arrays element by element. It is exactly the
+    /// all numbers, text by bytes (collation "C"), arrays element by element, then by their dimensions. It is exactly the
     /// order of `key::encode`.
     ///
     /// Values of different types compare by a fixed but meaningless order; the binder never lets
@@ -216,13 +209,7 @@ impl Value {
             (Value::TimestampTz(a), Value::TimestampTz(b)) => a.cmp(b),
             (Value::Uuid(a), Value::Uuid(b)) => a.cmp(b),
             (Value::Oid(a), Value::Oid(b)) => a.cmp(b),
-            (Value::Array(a), Value::Array(b)) => a
-                .values
-                .iter()
-                .zip(&b.values)
-                .map(|(x, y)| x.order(y))
-                .find(|o| o.is_ne())
-                .unwrap_or_else(|| a.values.len().cmp(&b.values.len())),
+            (Value::Array(a), Value::Array(b)) => a.order(b),
             (Value::Interval(a), Value::Interval(b)) => a.order(*b),
             (Value::Time(a), Value::Time(b)) => a.cmp(b),
             (Value::TimeTz(a), Value::TimeTz(b)) => a.order(*b),

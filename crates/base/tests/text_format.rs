@@ -379,15 +379,15 @@ fn what_cannot_be_read_is_refused_with_postgresqls_words() {
         ),
         (
             SqlType::Int4Array,
-            "{{1,2},{3,4}}",
-            SqlState::FEATURE_NOT_SUPPORTED,
-            "an array of more than one dimension is not supported",
+            "{{{{{{{1}}}}}}}",
+            SqlState::PROGRAM_LIMIT_EXCEEDED,
+            "number of array dimensions (7) exceeds the maximum allowed (6)",
         ),
         (
             SqlType::Int4Array,
-            "[0:1]={1,2}",
-            SqlState::FEATURE_NOT_SUPPORTED,
-            "an array literal with explicit bounds is not supported",
+            "[1:0]={1,2}",
+            SqlState::ARRAY_SUBSCRIPT_ERROR,
+            "upper bound cannot be less than lower bound",
         ),
     ] {
         let error = read(ty, text, &context()).unwrap_err();

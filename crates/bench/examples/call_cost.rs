@@ -34,7 +34,13 @@ fn amount(cents: i64) -> Numeric {
 }
 
 fn value(argument: &Argument) -> Value {
-    let array = |element, values| Value::Array(Box::new(Array { element, values }));
+    let array = |element, values| {
+        Value::Array(Box::new(Array {
+            shape: None,
+            element,
+            values,
+        }))
+    };
     match argument {
         Argument::Int(number) => number.map_or(Value::Null, Value::Int4),
         Argument::BigInt(number) => Value::Int8(*number),

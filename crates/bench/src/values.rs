@@ -9,7 +9,13 @@ use quintet_workloads::ParameterType;
 
 /// An argument as the parameter's type has it.
 pub(crate) fn value(argument: &Argument) -> Value {
-    let array = |element, values: Vec<Value>| Value::Array(Box::new(Array { element, values }));
+    let array = |element, values: Vec<Value>| {
+        Value::Array(Box::new(Array {
+            shape: None,
+            element,
+            values,
+        }))
+    };
     match argument {
         Argument::Int(number) => number.map_or(Value::Null, Value::Int4),
         Argument::BigInt(number) => Value::Int8(*number),

@@ -341,11 +341,8 @@ impl Call {
                     let value = eval(value, &at.slots, context)?;
                     let element = routine.slots[*slot].ty.element();
                     let element = element.unwrap_or(SqlType::Unknown);
-                    index
-                        .and_then(|index| {
-                            routine::set_element(&mut at.slots[*slot], element, index, value)
-                        })
-                        .ok_or_else(routine::subscript_out_of_range)?;
+                    let index = [index.unwrap_or_default()];
+                    routine::set_element(&mut at.slots[*slot], element, &index, value)?;
                 }
                 Operation::Run {
                     statement,

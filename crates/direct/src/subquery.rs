@@ -17,8 +17,8 @@ use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::Cursor;
 use crate::lookup::Kept;
 use foldhash::fast::RandomState;
+use quintet_base::array::{Array, stacked};
 use quintet_base::limits::CALL_STACK_BYTES_MAX;
-use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value, key};
 use quintet_ir::eval::order;
 use quintet_ir::expressions::{each_node, each_of_node};
@@ -124,7 +124,11 @@ fn answered(subquery: &Subquery, tested: &[Value], env: &mut Env<'_>) -> Result<
                     Ok(true)
                 })?;
                 let element = subquery.ty.element().unwrap_or(SqlType::Unknown);
-                let array = Box::new(Array { element, values });
+                let is_nested = plan.frame_types().first() == Some(&subquery.ty);
+                let array = match is_nested && !values.is_empty() {
+                    true => Box::new(stacked(element, values)?),
+                    false => Box::new(Array::new(element, values)),
+                };
                 Ok(Answer::Value(Value::Array(array)))
             })?;
             Ok(answer.value())

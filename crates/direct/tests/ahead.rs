@@ -209,6 +209,7 @@ fn call(
 
 fn array(numbers: impl IntoIterator<Item = i32>) -> Value {
     Value::Array(Box::new(Array {
+        shape: None,
         element: SqlType::Int4,
         values: numbers.into_iter().map(Int4).collect(),
     }))
@@ -287,6 +288,7 @@ fn a_key_that_fails_fails_where_it_is_reached_and_nulls_are_no_keys() {
     );
     assert_eq!((rows, keys), (vec![vec![Null]], vec![1, 2, 50, 100]));
     let mut nulls = Array {
+        shape: None,
         element: SqlType::Int4,
         values: vec![Null, Int4(20), Null, Int4(25)],
     };

@@ -341,6 +341,7 @@ fn what_is_looked_up_ahead_is_what_is_read() {
         let ahead = look_ups(&program);
         let elements = vec![Int4(3), Int4(1), Int4(20)];
         let array = Value::Array(Box::new(Array {
+            shape: None,
             element: SqlType::Int4,
             values: elements,
         }));

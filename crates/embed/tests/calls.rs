@@ -166,6 +166,7 @@ fn a_lost_call_is_run_again_with_what_it_was_given() {
             .unwrap();
         let before = db.stats().retries;
         let tags = Array {
+            shape: None,
             element: SqlType::Text,
             values: vec![Value::text("one"), Value::text("two")],
         };

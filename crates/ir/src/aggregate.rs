@@ -278,7 +278,11 @@ fn resolve(
         }
         (AggregateFunction::Count, [ty]) => return Ok((function, vec![known(*ty)], SqlType::Int8)),
         (AggregateFunction::ArrayAgg, [ty]) => {
-            let array = known(*ty).array_of();
+            let array = match ty.element() {
+                // One dimension more, which is no other type.
+                Some(_) if !ty.is_vector() => Some(*ty),
+                _ => known(*ty).array_of(),
+            };
             return array
                 .map(|array| (function, vec![known(*ty)], array))
                 .ok_or_else(|| does_not_exist(name, args));

@@ -429,6 +429,7 @@ mod tests {
     fn ints(values: &[Option<i32>]) -> Value {
         let values = values.iter().map(|v| v.map_or(Value::Null, Value::Int4));
         Value::Array(Box::new(Array {
+            shape: None,
             element: SqlType::Int4,
             values: values.collect(),
         }))

@@ -470,6 +470,7 @@ impl<'a> Scope<'a> {
             Expr::Array { elements, element } => {
                 let values = elements.iter().map(|e| self.eval(e));
                 Ok(Value::Array(Box::new(Array {
+                    shape: None,
                     element: *element,
                     values: values.collect::<SqlResult<_>>()?,
                 })))

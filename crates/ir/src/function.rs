@@ -38,6 +38,8 @@
 
 pub(crate) mod arithmetic;
 mod array;
+pub use array::joined::NESTED;
+pub use array::parts::set_element;
 pub(crate) use array::{element, element_at};
 mod bits;
 mod calendar;

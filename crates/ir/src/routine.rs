@@ -596,34 +596,4 @@ impl Slot {
     }
 }
 
-/// `2202E`: an index that an array of ours cannot have.
-pub fn subscript_out_of_range() -> SqlError {
-    SqlError::new(
-        SqlState::ARRAY_SUBSCRIPT_ERROR,
-        "array subscript out of range",
-    )
-    .hint("Arrays begin at 1 here.")
-}
-
-/// Changes one element of an array: NULL is an empty one, which grows as far as it must. `None` if the index
-/// is outside of what an array of ours can have; then nothing is changed.
-pub fn set_element(array: &mut Value, element: SqlType, index: i64, value: Value) -> Option<()> {
-    let at = usize::try_from(index).ok()?.checked_sub(1)?;
-    if at >= quintet_base::limits::ARRAY_ELEMENTS_MAX {
-        return None;
-    }
-    if !matches!(array, Value::Array(_)) {
-        *array = Value::Array(Box::new(quintet_base::value::Array {
-            element,
-            values: Vec::new(),
-        }));
-    }
-    let Value::Array(array) = array else {
-        unreachable!("it has just been made one");
-    };
-    if array.values.len() <= at {
-        array.values.resize(at + 1, Value::Null);
-    }
-    array.values[at] = value;
-    Some(())
-}
+pub use crate::function::set_element;

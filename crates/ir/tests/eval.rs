@@ -340,7 +340,11 @@ fn what_is_put_together_has_a_bound() {
         let values = vec![Value::Int4(1); count];
         let element = SqlType::Int4;
         Expr::Const(
-            Value::Array(Box::new(Array { element, values })),
+            Value::Array(Box::new(Array {
+                shape: None,
+                element,
+                values,
+            })),
             SqlType::Int4Array,
         )
     };

@@ -77,7 +77,11 @@ impl Random {
         let element = SqlType::Int4;
         match self.one_in(8) {
             true => Value::Null,
-            false => Value::Array(Box::new(Array { element, values })),
+            false => Value::Array(Box::new(Array {
+                shape: None,
+                element,
+                values,
+            })),
         }
     }
 

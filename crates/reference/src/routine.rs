@@ -13,9 +13,7 @@ use crate::raise;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::Host;
 use quintet_ir::dynamic::{CursorStep, Dynamic};
-use quintet_ir::routine::{
-    Action, Handler, Into, Output, Routine, Step, set_element, subscript_out_of_range,
-};
+use quintet_ir::routine::{Action, Handler, Into, Output, Routine, Step, set_element};
 use quintet_ir::{Expr, Program, Statement, eval, eval_predicate};
 use std::sync::Arc;
 
@@ -128,8 +126,7 @@ impl Activation<'_> {
                 let value = self.eval(value)?;
                 let element = self.routine.slots[*slot].ty.element();
                 let element = element.unwrap_or(SqlType::Unknown);
-                set_element(&mut self.slots[*slot], element, index, value)
-                    .ok_or_else(subscript_out_of_range)?;
+                set_element(&mut self.slots[*slot], element, &[index], value)?;
             }
             Action::Run { statement, into } => self.run(statement, into)?,
             Action::Call {

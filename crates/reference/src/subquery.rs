@@ -4,8 +4,8 @@
 //! wants rows.  Does not: keep an answer.
 
 use crate::plan::{Run, Wish};
+use quintet_base::array::{Array, stacked};
 use quintet_base::text_format::FormatContext;
-use quintet_base::value::Array;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::eval::order;
 use quintet_ir::routine::Callee;
@@ -81,11 +81,15 @@ impl Host for Asking<'_> {
             }
             SubqueryForm::Array => {
                 let rows = self.rows(subquery, outer, usize::MAX)?;
-                let values = rows.into_iter().map(|row| row[0].clone());
-                Ok(Value::Array(Box::new(Array {
-                    element: subquery.ty.element().unwrap_or(SqlType::Unknown),
-                    values: values.collect(),
-                })))
+                let values: Vec<Value> = rows.into_iter().map(|row| row[0].clone()).collect();
+                let element = subquery.ty.element().unwrap_or(SqlType::Unknown);
+                let is_nested = subquery.plan.frame_types().first() == Some(&subquery.ty);
+                Ok(Value::Array(Box::new(
+                    match is_nested && !values.is_empty() {
+                        true => stacked(element, values)?,
+                        false => Array::new(element, values),
+                    },
+                )))
             }
             SubqueryForm::Compare { op, all } => {
                 let types = subquery.plan.frame_types();

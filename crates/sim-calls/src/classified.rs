@@ -126,7 +126,13 @@ impl Classified {
 
 /// An argument of a workload's call as a value of the database.
 pub(crate) fn value(argument: &Argument) -> Value {
-    let array = |element, values| Value::Array(Box::new(Array { element, values }));
+    let array = |element, values| {
+        Value::Array(Box::new(Array {
+            shape: None,
+            element,
+            values,
+        }))
+    };
     match argument {
         Argument::Int(None) | Argument::Text(None) => Value::Null,
         Argument::Int(Some(number)) => Value::Int4(*number),

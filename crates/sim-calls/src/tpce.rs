@@ -238,6 +238,7 @@ fn int(number: u64) -> Value {
 
 fn list(numbers: &[u64]) -> Value {
     Value::Array(Box::new(Array {
+        shape: None,
         element: SqlType::Int8,
         values: numbers.iter().copied().map(int).collect(),
     }))

@@ -192,6 +192,7 @@ impl Binder<'_, '_> {
         let mut values = self.planner.catalog().values_of(number);
         let whole = |values| {
             let array = quintet_base::value::Array {
+                shape: None,
                 element: ty,
                 values,
             };

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! SELECT (f(k)).n FROM t          =>  SELECT e.n FROM t, LATERAL unnest(k) WITH ORDINALITY AS e(x, n)
-//! SELECT unnest(k), generate_subscripts(k, d)     =>  SELECT e.x, CASE WHEN d = 1 THEN e.n - 1 + array_lower(k, 1) END
+//! SELECT unnest(k), generate_subscripts(k, d)     =>  SELECT e.x, CASE WHEN e.n <= array_length(k, d) THEN e.n - 1 + array_lower(k, d) END
 //! SELECT (s.c).x FROM (SELECT f(k) AS c …) AS s   =>  SELECT s."c.x" FROM (SELECT e.x AS "c.x", e.n AS "c.n" …) AS s
 //! ```
 
@@ -118,7 +118,7 @@ fn side_by_side(select: &mut SelectStmt) -> Option<Node> {
             continue;
         };
         let value = match counted {
-            Some(arguments) => in_dimension(&array, arguments[1].clone()),
+            Some(arguments) => in_dimension(&array, &arguments[1]),
             None if is_unnest => column_of(ALIAS, "x"),
             None => continue,
         };
@@ -135,18 +135,22 @@ fn side_by_side(select: &mut SelectStmt) -> Option<Node> {
     Some(array)
 }
 
-/// `CASE WHEN dimension = 1 THEN n - 1 + array_lower(array, 1) END`: arrays have one dimension, but not all count from 1.
-fn in_dimension(array: &Node, dimension: Node) -> Node {
-    let first = FuncCall {
-        funcname: vec![string("array_lower".to_string())],
-        args: vec![array.clone(), one()],
-        location: -1,
-        ..Default::default()
+/// `CASE WHEN n <= array_length(array, dimension) THEN n - 1 + array_lower(array, dimension) END`: there are as many rows as elements.
+fn in_dimension(array: &Node, dimension: &Node) -> Node {
+    let of_dimension = |name: &str| {
+        node(NodeEnum::FuncCall(Box::new(FuncCall {
+            funcname: vec![string(name.to_string())],
+            args: vec![array.clone(), dimension.clone()],
+            location: -1,
+            ..Default::default()
+        })))
     };
-    let before = operator("-", as_integer(column_of(ALIAS, "n")), one());
-    let place = operator("+", before, node(NodeEnum::FuncCall(Box::new(first))));
+    let number = as_integer(column_of(ALIAS, "n"));
+    let before = operator("-", number.clone(), one());
+    let place = operator("+", before, of_dimension("array_lower"));
+    let is_inside = operator("<=", number, of_dimension("array_length"));
     let when = CaseWhen {
-        expr: Some(Box::new(operator("=", dimension, one()))),
+        expr: Some(Box::new(is_inside)),
         result: Some(Box::new(place)),
         location: -1,
         ..Default::default()

@@ -428,17 +428,27 @@ impl<'b, 'a> Binder<'b, 'a> {
     fn array_of(&self, array: &protobuf::AArrayExpr, element: SqlType) -> SqlResult<Expr> {
         let elements = array.elements.iter().map(|node| {
             let here = self.planner.at(names::location(node));
-            let bound = self.bind(node)?;
-            if bound.ty().element().is_some() {
-                return self.finish_array(Vec::new(), bound.ty(), array.location);
+            if let Some(NodeEnum::AArrayExpr(part)) = inner(node) {
+                return self.array_of(part, element);
             }
+            let bound = self.bind(node)?;
+            let element = match bound.ty().element() {
+                // Arrays are parts of one with a dimension more.
+                Some(_) => element.array_of().unwrap_or(element),
+                None => element,
+            };
             coerce::convert(self.planner, bound, element, CastContext::Explicit).map_err(here)
         });
-        self.finish_array(
-            elements.collect::<SqlResult<Vec<Expr>>>()?,
-            element,
-            array.location,
-        )
+        let elements = elements.collect::<SqlResult<Vec<Expr>>>()?;
+        let nested = elements.iter().find(|part| part.ty().element().is_some());
+        let element = nested.map_or(element, Expr::ty);
+        if let Some(other) = elements.iter().find(|part| part.ty() != element) {
+            let message = format!("cannot cast type {} to {element}", other.ty());
+            return Err(self
+                .planner
+                .error(SqlState::CANNOT_COERCE, message, array.location));
+        }
+        self.finish_array(elements, element, array.location)
     }
 
     fn finish_array(
@@ -447,10 +457,12 @@ impl<'b, 'a> Binder<'b, 'a> {
         element: SqlType,
         location: i32,
     ) -> SqlResult<Expr> {
-        if element.element().is_some() {
-            return Err(self
-                .planner
-                .unsupported("an array of several dimensions", location));
+        if element.element().is_some() && !element.is_vector() {
+            return Ok(Expr::Call {
+                function: &quintet_ir::function::NESTED,
+                args: elements,
+                ty: element,
+            });
         }
         if element.array_of().is_none() {
             return Err(self
@@ -564,16 +576,16 @@ impl<'b, 'a> Binder<'b, 'a> {
             Some(NodeEnum::AIndices(indices)) => Some(&**indices),
             _ => None,
         });
-        let what = "an array of several dimensions, or a field of an expression";
+        let what = "a field of an expression";
         let Some(indices) = indices.collect::<Option<Vec<&protobuf::AIndices>>>() else {
             return Err(self.planner.unsupported(what, place));
         };
         if array.ty() == SqlType::Jsonb {
             return self.json_subscript(array, &indices, place);
         }
-        let [indices] = indices.as_slice() else {
-            return Err(self.planner.unsupported(what, place));
-        };
+        if indices.is_empty() {
+            return Ok(array);
+        }
         let here = self.planner.at(place);
         // The catalogue's vectors count from 0, and so do the arguments of a trigger.
         let from_zero = self.planner.variables.and_then(|known| known.from_zero);
@@ -596,8 +608,10 @@ impl<'b, 'a> Binder<'b, 'a> {
                 }
             }
         };
-        let (lower, upper) = (indices.lidx.as_deref(), indices.uidx.as_deref());
-        if array.ty() == SqlType::Name && !indices.is_slice {
+        if let (SqlType::Name, [indices]) = (array.ty(), indices.as_slice())
+            && !indices.is_slice
+        {
+            let upper = indices.uidx.as_deref();
             // The catalogue's names count from 0.
             let place = from_one(bound(upper, 0)?)?;
             let one = Expr::Const(Value::Int4(1), SqlType::Int4);
@@ -616,12 +630,29 @@ impl<'b, 'a> Binder<'b, 'a> {
             );
             return Err(here(SqlError::new(SqlState::DATATYPE_MISMATCH, message)));
         }
-        if indices.is_slice {
-            let bounds = vec![array, bound(lower, 1)?, bound(upper, i32::MAX)?];
-            return self.apply("[:]", bounds).map_err(here);
+        if indices.len() > quintet_base::array::DIMENSIONS_MAX {
+            return Err(here(quintet_base::array::too_many_dimensions(
+                indices.len(),
+            )));
         }
-        let index = bound(upper, 1)?;
-        self.apply("[]", vec![array, index]).map_err(here)
+        let is_slice = indices.iter().any(|indices| indices.is_slice);
+        let mut arguments = vec![array];
+        for indices in &indices {
+            let (lower, upper) = (indices.lidx.as_deref(), indices.uidx.as_deref());
+            match (is_slice, indices.is_slice) {
+                // Beside a slice an index is a slice from 1.
+                (true, false) => {
+                    let one = Expr::Const(Value::Int4(1), SqlType::Int4);
+                    arguments.extend([one, bound(upper, 1)?]);
+                }
+                (true, true) => {
+                    arguments.extend([bound(lower, i32::MIN)?, bound(upper, i32::MAX)?]);
+                }
+                (false, _) => arguments.push(bound(upper, 1)?),
+            }
+        }
+        let name = if is_slice { "[:]" } else { "[]" };
+        self.apply(name, arguments).map_err(here)
     }
 
     fn collate(&self, clause: &protobuf::CollateClause) -> SqlResult<Expr> {

@@ -492,7 +492,9 @@ fn elements(array: &Expr) -> Option<Vec<Expr>> {
     match array {
         Expr::Array { elements, .. } => Some(elements.clone()),
         Expr::Const(Value::Array(array), _) => {
-            let Array { element, values } = &**array;
+            let Array {
+                element, values, ..
+            } = &**array;
             Some(
                 values
                     .iter()

@@ -466,6 +466,7 @@ fn is_for(policy: &PolicyRecord, subject: &Subject<'_>) -> Option<Expr> {
 
 fn oids(numbers: Vec<u32>) -> Expr {
     let array = Array {
+        shape: None,
         element: SqlType::Oid,
         values: numbers.into_iter().map(Value::Oid).collect(),
     };

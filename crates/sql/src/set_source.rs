@@ -75,7 +75,13 @@ pub(crate) fn add_json_rows(
     };
     let names = columns.iter().map(|column| Value::text(&column.name));
     let numbers = (columns.iter()).map(|column| Value::Int8(number_of(column.ty)));
-    let array = |element, values| Value::Array(Box::new(Array { element, values }));
+    let array = |element, values| {
+        Value::Array(Box::new(Array {
+            shape: None,
+            element,
+            values,
+        }))
+    };
     let arguments = vec![
         document,
         Expr::Const(array(SqlType::Text, names.collect()), SqlType::TextArray),

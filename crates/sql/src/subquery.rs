@@ -184,7 +184,10 @@ impl Binder<'_, '_> {
             (SubLinkType::ArraySublink, leaves) => {
                 self.one_column(&query, location)?;
                 let element = query.outputs[0].ty;
-                let Some(ty) = element.array_of() else {
+                // Arrays are parts of one with a dimension more.
+                let is_array = element.element().is_some() && !element.is_vector();
+                let nested = is_array.then_some(element);
+                let Some(ty) = nested.or_else(|| element.array_of()) else {
                     let what = format!("type {element}[]");
                     return Err(self.planner.unsupported(what, location));
                 };
@@ -385,7 +388,8 @@ fn array_leaf(leaves: &Subqueries, query: Query, element: SqlType, ty: SqlType) 
     let call = aggregate(AggregateFunction::ArrayAgg, column, ty);
     let offset = leaves.add(collect(query.plan, call), vec![ty]);
     let empty = Value::Array(Box::new(Array {
-        element,
+        shape: None,
+        element: ty.element().unwrap_or(element),
         values: vec![],
     }));
     Expr::Coalesce {

@@ -366,6 +366,7 @@ fn config(settings: &[(String, String)]) -> Value {
     match values.is_empty() {
         true => Value::Null,
         false => Value::Array(Box::new(Array {
+            shape: None,
             element: SqlType::Text,
             values,
         })),
@@ -391,6 +392,7 @@ fn short(number: usize) -> Value {
 fn numbers(columns: &[usize]) -> Value {
     let values = columns.iter().map(|&column| short(column + 1)).collect();
     Value::Array(Box::new(quintet_base::value::Array {
+        shape: None,
         element: SqlType::Int2,
         values,
     }))

@@ -89,12 +89,12 @@ pub(crate) fn resolve_any<'a>(planner: &Planner<'a>, name: &TypeName) -> SqlResu
     let modifier = modifier(planner, name, base)?;
     match name.array_bounds.as_slice() {
         [] => Ok((base, modifier, None)),
-        [_] => match base.array_of() {
+        // An array of arrays is of the same type.
+        _ => match base.array_of() {
             // An array's modifier is its elements'.
             Some(array) => Ok((array, modifier, None)),
             None => Err(planner.unsupported(format!("type {base}[]"), location)),
         },
-        _ => Err(planner.unsupported("an array of several dimensions", location)),
     }
 }
 
@@ -109,8 +109,8 @@ fn row_of_relation(planner: &Planner, name: &TypeName) -> SqlResult<Option<SqlTy
     match (row, name.array_bounds.len()) {
         (row, 0) => Ok(row),
         (None, _) => Ok(None),
-        (Some(SqlType::Composite(number)), 1) => Ok(Some(SqlType::CompositeArray(number))),
-        (Some(_), _) => Err(planner.unsupported("an array of several dimensions", name.location)),
+        (Some(SqlType::Composite(number)), _) => Ok(Some(SqlType::CompositeArray(number))),
+        (Some(_), _) => Err(planner.unsupported("an array of this type", name.location)),
     }
 }
 
@@ -154,18 +154,12 @@ fn made_by_user<'a>(
     }
     match (&record.kind, name.array_bounds.len()) {
         (TypeKind::Enum(_), 0) => Ok((SqlType::Enum(record.id), TypeMod::NONE, None)),
-        (TypeKind::Enum(_), 1) => Ok((SqlType::EnumArray(record.id), TypeMod::NONE, None)),
+        (TypeKind::Enum(_), _) => Ok((SqlType::EnumArray(record.id), TypeMod::NONE, None)),
         (TypeKind::Domain(domain), 0) => Ok((domain.base, domain.modifier, Some(record))),
-        (TypeKind::Enum(_), _) => {
-            Err(planner.unsupported("an array of several dimensions", location))
-        }
         (TypeKind::Domain(_), _) => Err(planner.unsupported("an array of a domain", location)),
         (TypeKind::Composite(_), 0) => Ok((SqlType::Composite(record.id), TypeMod::NONE, None)),
-        (TypeKind::Composite(_), 1) => {
-            Ok((SqlType::CompositeArray(record.id), TypeMod::NONE, None))
-        }
         (TypeKind::Composite(_), _) => {
-            Err(planner.unsupported("an array of several dimensions", location))
+            Ok((SqlType::CompositeArray(record.id), TypeMod::NONE, None))
         }
     }
 }

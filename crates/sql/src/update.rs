@@ -21,6 +21,8 @@ use crate::updatable::{Target, assigned_twice};
 use crate::with;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{MultiAssignRef, Node, ResTarget, SubLink, UpdateStmt};
+use quintet_base::Value;
+use quintet_base::array::{DIMENSIONS_MAX, too_many_dimensions};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::cast::CastContext;
 use quintet_ir::plan::Plan;
@@ -232,10 +234,11 @@ fn assign_part(
     if column.ty == SqlType::Jsonb && !of.is_view() {
         return assign_json_part(binder, of, (number, target), assignments);
     }
-    let [node] = target.indirection.as_slice() else {
-        return unsupported();
-    };
-    let Some(NodeEnum::AIndices(indices)) = inner(node) else {
+    let indices = target.indirection.iter().map(|node| match inner(node) {
+        Some(NodeEnum::AIndices(indices)) => Some(&**indices),
+        _ => None,
+    });
+    let Some(indices) = indices.collect::<Option<Vec<_>>>() else {
         return unsupported();
     };
     let Some(element) = column.ty.element() else {
@@ -253,12 +256,10 @@ fn assign_part(
     refuse_identity(planner, column, target.location)?;
     let whole = so_far(assignments, number, column.ty);
     let here = planner.at(target.location);
-    let bound = |node: Option<&Node>| -> SqlResult<Expr> {
-        let Some(node) = node else {
-            return Err(
-                planner.unsupported("a slice without both bounds as a target", target.location)
-            );
-        };
+    if indices.len() > DIMENSIONS_MAX {
+        return Err(here(too_many_dimensions(indices.len())));
+    }
+    let bound = |node: &Node| -> SqlResult<Expr> {
         let index = binder.bind(node)?;
         coerce::convert(planner, index, SqlType::Int4, CastContext::Assignment).map_err(&here)
     };
@@ -266,29 +267,83 @@ fn assign_part(
     let value_here = planner.at(names::location(value));
     let value = binder.bind(value)?;
     let assigned = |value: Expr, ty: SqlType| {
-        coerce::assign(planner, value, ty, column.modifier, &column.name).map_err(&value_here)
+        let from = value.ty();
+        let assigned = coerce::assign(planner, value, ty, column.modifier, &column.name);
+        let assigned = assigned.map_err(|error| match error.state {
+            SqlState::DATATYPE_MISMATCH if error.message.starts_with("column ") => {
+                let message = format!(
+                    "subscripted assignment to \"{}\" requires type {ty} but expression is of type {from}",
+                    column.name
+                );
+                SqlError::new(SqlState::DATATYPE_MISMATCH, message)
+                    .hint("You will need to rewrite or cast the expression.")
+            }
+            _ => error,
+        });
+        assigned.map_err(&value_here)
     };
-    let index = bound(indices.uidx.as_deref());
-    let new = match indices.is_slice {
-        true => {
-            let from = bound(indices.lidx.as_deref())?;
-            binder.apply(
-                "[:]:=",
-                vec![whole, from, index?, assigned(value, column.ty)?],
-            )
-        }
-        false => {
-            let value = assigned(value, element)?;
-            let one = Expr::Array {
-                element,
-                elements: Vec::new(),
-            };
-            binder.apply("[]:=", vec![whole, index?, value, one])
-        }
+    let mut parts = Vec::with_capacity(indices.len());
+    for indices in &indices {
+        let lower = match &indices.lidx {
+            // Beside a slice an index is a slice from 1.
+            None if !indices.is_slice => Some(Expr::Const(Value::Int4(1), SqlType::Int4)),
+            None => None,
+            Some(lower) => Some(bound(lower)?),
+        };
+        let upper = indices.uidx.as_deref().map(bound);
+        parts.push((lower, upper.transpose()?));
+    }
+    let new = match indices.iter().any(|indices| indices.is_slice) {
+        true => with_slice(whole, parts, assigned(value, column.ty)?),
+        false => with_element(whole, parts, assigned(value, element)?, element),
     };
-    let new = new.map_err(&here)?;
+    let (name, arguments) = new;
+    let new = binder.apply(name, arguments).map_err(&here)?;
     assign_anew(assignments, number, new);
     Ok(())
+}
+
+/// The bounds of a part in one dimension, as far as they are written; of an element the second is its subscript.
+pub(crate) type PartBounds = (Option<Expr>, Option<Expr>);
+
+/// The function that gives an array another slice, and its arguments.
+pub(crate) fn with_slice(
+    whole: Expr,
+    parts: Vec<PartBounds>,
+    value: Expr,
+) -> (&'static str, Vec<Expr>) {
+    let (mut omitted, mut bounds) = (0, Vec::new());
+    for (lower, upper) in parts {
+        for bound in [lower, upper] {
+            if bound.is_none() {
+                omitted |= 1 << bounds.len();
+            }
+            let none = || Expr::Const(Value::Int4(0), SqlType::Int4);
+            bounds.push(bound.unwrap_or_else(none));
+        }
+    }
+    let omitted = Expr::Const(Value::Int4(omitted), SqlType::Int4);
+    let mut arguments = vec![whole, omitted];
+    arguments.extend(bounds);
+    arguments.push(value);
+    ("[:]:=", arguments)
+}
+
+/// The function that gives an array another element, and its arguments.
+pub(crate) fn with_element(
+    whole: Expr,
+    parts: Vec<PartBounds>,
+    value: Expr,
+    element: SqlType,
+) -> (&'static str, Vec<Expr>) {
+    let one = Expr::Array {
+        element,
+        elements: Vec::new(),
+    };
+    let mut arguments = vec![whole];
+    arguments.extend(parts.into_iter().filter_map(|(_, index)| index));
+    arguments.extend([value, one]);
+    ("[]:=", arguments)
 }
 
 /// What the assignments before have made of a column.

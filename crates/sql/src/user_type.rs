@@ -294,6 +294,7 @@ impl<'a> Planner<'a> {
                     None => Ok(Value::Null),
                 });
                 Ok(Value::Array(Box::new(Array {
+                    shape: read.shape.clone(),
                     element: SqlType::Enum(number),
                     values: values.collect::<SqlResult<_>>()?,
                 })))
@@ -324,6 +325,7 @@ impl<'a> Planner<'a> {
                     _ => Value::Null,
                 });
                 let texts = Value::Array(Box::new(Array {
+                    shape: array.shape.clone(),
                     element: SqlType::Text,
                     values: values.collect(),
                 }));

@@ -23,11 +23,3 @@ declare
 begin
   get diagnostics s = pg_context; -- refused: 0A000 PG_CONTEXT
 end $$;
-create procedure slices() language plpgsql as $$
-declare
-  x int[];
-begin
-  foreach x slice 1 in array array[[1, 2], [3, 4]] loop -- refused: 0A000 SLICE
-    null;
-  end loop;
-end $$;

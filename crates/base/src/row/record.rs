@@ -15,12 +15,14 @@ use crate::datum::Datum;
 use crate::error::SqlResult;
 use crate::record::{self, Record, TYPE_BYTES, read_type, write_type};
 use crate::types::SqlType;
-use crate::value::{Array, Value};
+use crate::value::{Array, Dimension, Value};
 use std::sync::Arc;
 
 /// Before fields without names, and before an array of values; below them what begins a value.
 const FIELDS: u8 = 2;
 const ARRAY: u8 = 3;
+/// Before an array that has a shape: u8 dimensions, of each i32 LE lower bound and length, then as above without its byte.
+const SHAPED: u8 = 4;
 /// In place of an element's length.
 const NULL: u32 = u32::MAX;
 
@@ -30,7 +32,16 @@ pub(super) fn write_array(array: &Array, out: &mut Vec<u8>) {
     if !values.all(|value| matches!(value, Value::Record(_) | Value::Null)) {
         return write(&array.values, out);
     }
-    out.push(ARRAY);
+    match &array.shape {
+        None => out.push(ARRAY),
+        Some(shape) => {
+            out.extend_from_slice(&[SHAPED, shape.len() as u8]);
+            for one in shape {
+                out.extend_from_slice(&one.lower.to_le_bytes());
+                out.extend_from_slice(&one.length.to_le_bytes());
+            }
+        }
+    }
     out.extend_from_slice(&(array.values.len() as u32).to_le_bytes());
     for value in &array.values {
         let Value::Record(record) = value else {
@@ -50,12 +61,30 @@ pub(super) fn write_array(array: &Array, out: &mut Vec<u8>) {
 /// # Errors
 /// `XX001` if the bytes are none of it.
 pub(super) fn read(element: SqlType, bytes: &[u8]) -> SqlResult<Value> {
-    let array = |values| Value::Array(Box::new(Array { element, values }));
+    let array = |values| Value::Array(Box::new(Array::new(element, values)));
     match bytes.split_first() {
         Some((&FIELDS, fields)) => read_fields(fields).map(array),
         Some((&ARRAY, elements)) => read_elements(elements).map(array),
+        Some((&SHAPED, rest)) => {
+            let array = read_shaped(element, rest).ok_or_else(|| corrupt("array of records"));
+            array.map(|array| Value::Array(Box::new(array)))
+        }
         _ => read_value(bytes),
     }
+}
+
+fn read_shaped(element: SqlType, bytes: &[u8]) -> Option<Array> {
+    let (count, rest) = bytes.split_first()?;
+    let (shape, elements) = rest.split_at_checked(usize::from(*count) * 8)?;
+    let number = |bytes: &[u8]| Some(i32::from_le_bytes(*bytes.first_chunk()?));
+    let shape = shape.chunks_exact(8).map(|one| {
+        Some(Dimension {
+            lower: number(&one[..4])?,
+            length: number(&one[4..])?,
+        })
+    });
+    let shape: Vec<Dimension> = shape.collect::<Option<_>>()?;
+    Array::checked(element, read_elements(elements).ok()?, &shape)
 }
 
 fn read_elements(bytes: &[u8]) -> SqlResult<Vec<Value>> {

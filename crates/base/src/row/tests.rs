@@ -180,6 +180,7 @@ fn a_column_reads_alike_every_way() {
 fn records_come_back_with_fields_of_any_type_and_damage_is_told() {
     let record = |values: Vec<Value>| {
         Value::Array(Box::new(crate::value::Array {
+            shape: None,
             element: SqlType::Record,
             values,
         }))
@@ -189,6 +190,7 @@ fn records_come_back_with_fields_of_any_type_and_damage_is_told() {
         place: 3,
     });
     let labels = Value::Array(Box::new(crate::value::Array {
+        shape: None,
         element: SqlType::Enum(70_000),
         values: vec![label.clone(), Value::Null],
     }));

@@ -3,6 +3,7 @@
 #![allow(dead_code)] // each test binary takes what it needs
 
 use proptest::prelude::*;
+use quintet_base::array::Dimension;
 use quintet_base::datetime::TimeTz;
 use quintet_base::lexemes::textsearch::{Vector, make};
 use quintet_base::lexemes::{query_value, vector_value};
@@ -231,8 +232,25 @@ pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
         SqlType::Void => panic!("void has no values"),
         array => {
             let element = array.element().expect("all others are arrays");
-            prop::collection::vec(value_or_null(element), 0..4)
-                .prop_map(move |values| Value::Array(Box::new(Array { element, values })))
+            let bound = prop_oneof![3 => Just(1), 1 => -2..3];
+            (
+                prop::collection::vec(value_or_null(element), 0..5),
+                prop::collection::vec(bound, 3),
+                0..3usize,
+            )
+                .prop_map(move |(values, lowers, kind)| {
+                    let count = values.len() as i32;
+                    let lengths = match (kind, count) {
+                        (1, 4) => vec![2, 2],
+                        (1, _) => vec![1, count],
+                        (2, _) => vec![count, 1, 1],
+                        _ => vec![count],
+                    };
+                    let shape: Vec<Dimension> = (lengths.into_iter().zip(lowers))
+                        .map(|(length, lower)| Dimension { lower, length })
+                        .collect();
+                    Value::Array(Box::new(Array::shaped(element, values, &shape)))
+                })
                 .boxed()
         }
     }

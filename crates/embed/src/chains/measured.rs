@@ -12,6 +12,7 @@ const ROUNDS: u64 = 300_000;
 
 fn ints(values: &[i32]) -> Value {
     Value::Array(Box::new(Array {
+        shape: None,
         element: SqlType::Int4,
         values: values.iter().copied().map(Value::Int4).collect(),
     }))

@@ -283,6 +283,7 @@ impl Asker<'_> {
 pub(super) fn records(rows: Vec<Vec<Value>>) -> Value {
     let record = |values: Vec<Value>| {
         Value::Array(Box::new(Array {
+            shape: None,
             element: SqlType::Record,
             values,
         }))

@@ -31,6 +31,7 @@ impl Fired {
         let types = copy.columns.iter();
         let types = types.map(|column| copy.table.columns[*column].ty);
         let empty = |ty: SqlType| Array {
+            shape: None,
             // There are no arrays of arrays.
             element: ty.array_of().map_or(SqlType::Text, |_| ty),
             values: Vec::new(),

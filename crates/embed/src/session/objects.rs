@@ -81,6 +81,7 @@ impl Objects for SessionObjects {
             if function == "pg_listening_channels" {
                 let names = db.channels.of(&self.ear).into_iter().map(Value::text);
                 return Ok(Value::Array(Box::new(Array {
+                    shape: None,
                     element: SqlType::Text,
                     values: names.collect(),
                 })));

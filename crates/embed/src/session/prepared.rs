@@ -63,6 +63,7 @@ impl PreparedNames {
                 Value::text(&shown.text),
                 Value::TimestampTz(shown.at),
                 Value::Array(Box::new(Array {
+                    shape: None,
                     element: SqlType::RegType,
                     values: types.collect(),
                 })),

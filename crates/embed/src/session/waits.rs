@@ -282,6 +282,7 @@ impl Asker<'_> {
                 Value::Text("".into())
             }
             "quintet_contention_report" => Value::Array(Box::new(Array {
+                shape: None,
                 element: SqlType::Text,
                 values: self.report().iter().map(Value::text).collect(),
             })),
@@ -394,6 +395,7 @@ fn advisory_row(
 
 fn integers(values: Vec<i32>) -> Value {
     Value::Array(Box::new(Array {
+        shape: None,
         element: SqlType::Int4,
         values: values.into_iter().map(Value::Int4).collect(),
     }))

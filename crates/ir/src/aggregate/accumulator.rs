@@ -172,7 +172,11 @@ impl Accumulator {
     pub fn add(&mut self, args: &[Value]) -> SqlResult<()> {
         match (&mut self.state, args) {
             (State::Count { rows: true, count }, _) => *count += 1,
-            (State::Array { values, .. }, [value]) => {
+            (State::Array { values, element }, [value]) => {
+                if value.is_null() && element.element().is_some() {
+                    // PostgreSQL does not wait for the end either.
+                    quintet_base::array::stacked(*element, vec![Value::Null])?;
+                }
                 values.get_or_insert_default().push(value.clone());
             }
             (State::Document(document), args) => document.add(args)?,
@@ -434,8 +438,19 @@ impl State {
             State::Document(document) => Ok(document.finish()),
             State::Text { joined } => Ok(joined.map_or(Value::Null, Value::text)),
             State::Bytes { joined } => Ok(joined.map_or(Value::Null, |b| Value::Bytea(b.into()))),
+            State::Array {
+                values: Some(values),
+                element,
+            } if let Some(inner) = element.element() => {
+                let array = quintet_base::array::stacked(inner, values)?;
+                Ok(Value::Array(Box::new(array)))
+            }
             State::Array { values, element } => Ok(values.map_or(Value::Null, |values| {
-                Value::Array(Box::new(Array { element, values }))
+                Value::Array(Box::new(Array {
+                    shape: None,
+                    element,
+                    values,
+                }))
             })),
         }
     }

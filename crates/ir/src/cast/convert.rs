@@ -186,6 +186,7 @@ pub(super) fn to_bits(value: Value, modifier: TypeMod) -> SqlResult<Value> {
     let values = array.values.into_iter();
     let values = values.map(|value| to_bits(value, modifier));
     Ok(Value::Array(Box::new(Array {
+        shape: array.shape,
         element: SqlType::Bit,
         values: values.collect::<SqlResult<_>>()?,
     })))
@@ -226,6 +227,7 @@ fn convert_array(array: &Array, to: SqlType, host: &dyn Host) -> SqlResult<Value
         }
     });
     Ok(Value::Array(Box::new(Array {
+        shape: array.shape.clone(),
         element: to,
         values: values.collect::<SqlResult<_>>()?,
     })))

@@ -1,8 +1,11 @@
 //! Functions on arrays: polymorphic, resolved by shape.
 //!
 //! Relies on: `cast::common_type` for the element type that all arguments share.  Promises: the
-//! result's type follows the arguments'.  Does not: have arrays of more than one dimension, or of
-//! other lower bounds than 1, but for the catalogue's vectors, which count from 0 wherever their type is known.
+//! result's type follows the arguments'.  Does not: keep the lower bound of the
+//! catalogue's vectors, which count from 0 wherever their type is known.
+
+pub mod joined;
+pub(crate) mod parts;
 
 use super::text::count;
 use super::{
@@ -10,9 +13,11 @@ use super::{
 };
 use crate::cast::{common_type, is_implicit};
 use crate::eval::Host;
-use crate::routine::{set_element, subscript_out_of_range};
-use quintet_base::value::Array;
+use joined::{append, concatenate, fill, prepend};
+use quintet_base::array::{Array, Dimension};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Str, Value, text_format};
+
+use parts::{Bounds, set_element, set_slice};
 
 /// What a parameter or result is, relative to the element type.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -109,28 +114,35 @@ pub(super) fn array(value: &Value) -> &Array {
 }
 
 pub(super) fn make(element: SqlType, values: Vec<Value>) -> Value {
-    Value::Array(Box::new(Array { element, values }))
+    Value::Array(Box::new(Array {
+        shape: None,
+        element,
+        values,
+    }))
+}
+
+/// One dimension of an array, by its number.
+fn dimension(args: &[&Value]) -> Option<Dimension> {
+    let number = usize::try_from(int(args[1]) - 1).ok()?;
+    array(args[0]).dimensions().get(number).copied()
 }
 
 fn length(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let values = &array(args[0]).values;
-    Ok(match int(args[1]) == 1 && !values.is_empty() {
-        true => count(values.len()),
-        false => Value::Null,
-    })
+    Ok(dimension(args).map_or(Value::Null, |one| Value::Int4(one.length)))
 }
 
-fn lower(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
-    Ok(match length(args, host)? {
-        Value::Null => Value::Null,
-        _ => Value::Int4(1),
-    })
+fn lower(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(dimension(args).map_or(Value::Null, |one| Value::Int4(one.lower)))
+}
+
+fn upper(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(dimension(args).map_or(Value::Null, |one| Value::Int4(one.upper())))
 }
 
 fn dimensions(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(match array(args[0]).values.is_empty() {
-        true => Value::Null,
-        false => Value::Int4(1),
+    Ok(match array(args[0]).dimensions().len() {
+        0 => Value::Null,
+        number => count(number),
     })
 }
 
@@ -154,20 +166,35 @@ static NULL: Value = Value::Null;
 /// The same for an index that is not NULL.
 #[inline]
 pub(crate) fn element_at(array: &Value, index: i64) -> &Value {
-    let Value::Array(array) = array else {
-        return &NULL;
-    };
-    let at = usize::try_from(index.wrapping_sub(1)).ok();
-    at.and_then(|at| array.values.get(at)).unwrap_or(&NULL)
+    match array {
+        Value::Array(array) => array.at(index).unwrap_or(&NULL),
+        _ => &NULL,
+    }
 }
 
-/// `array[low:high]`, as far as the array goes.
-fn slice(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+/// `array[i][j]`
+fn deep_subscript(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let indices: Vec<i64> = args[1..].iter().map(|index| int(index)).collect();
     let whole = array(args[0]);
-    let low = usize::try_from(int(args[1]) - 1).unwrap_or(0);
-    let high = usize::try_from(int(args[2])).unwrap_or(0);
-    let values = whole.values.get(low..high.min(whole.values.len()));
-    Ok(make(whole.element, values.unwrap_or_default().to_vec()))
+    let place = whole.dimensions().place(&indices);
+    Ok(place.map_or(Value::Null, |place| whole.values[place].clone()))
+}
+
+/// `array[low:high]`, as far as the array goes; also with several such bounds.
+fn slice(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let bounds = args[1..].chunks_exact(2);
+    let bounds: Vec<Bounds> = bounds
+        .map(|pair| (Some(int(pair[0])), Some(int(pair[1]))))
+        .collect();
+    let part = parts::slice(array(args[0]), &bounds);
+    Ok(Value::Array(Box::new(part)))
+}
+
+/// The parts of an array with so many dimensions, as what FOREACH goes through.
+fn slices(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let whole = array(args[0]);
+    let parts = parts::slices(whole, int(args[1]) as i32)?;
+    Ok(make(whole.element, parts))
 }
 
 /// Those of the elements, which ascend, that are not below one and not above another; NULL is no bound.
@@ -195,67 +222,100 @@ fn null_subscript<T>() -> SqlResult<T> {
 /// An array with another element at a place, which it grows to reach. What the elements are is told by the
 /// array, or by the new one.
 fn with_element(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let [whole, index, new, one] = args else {
+    let [whole, indices @ .., new, one] = args else {
         return Err(SqlError::internal(
             "an element is assigned with an array of its type beside it",
         ));
     };
-    if index.is_null() {
+    if indices.iter().any(|index| index.is_null()) {
         return null_subscript();
     }
     let ((Value::Array(known), _) | (_, Value::Array(known))) = (whole, one) else {
         return Err(SqlError::internal("an array of no known type"));
     };
+    let indices: Vec<i64> = indices.iter().map(|index| int(index)).collect();
     let mut all = Value::clone(whole);
-    set_element(&mut all, known.element, int(index), Value::clone(new))
-        .ok_or_else(subscript_out_of_range)?;
+    set_element(&mut all, known.element, &indices, Value::clone(new))?;
     Ok(all)
 }
 
-/// An array whose elements from `low` to `high` are another array's first ones.
-fn with_slice(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let [whole, low, high, from] = args else {
-        return Err(SqlError::internal(
-            "a slice is assigned with four arguments",
-        ));
-    };
-    if low.is_null() || high.is_null() {
-        return null_subscript();
-    }
-    if from.is_null() {
-        return Ok(Value::clone(whole));
-    }
-    let (low, high) = (int(low), int(high));
-    if low > high {
+/// The same of several dimensions in a routine, where an array without elements gets none, and NULL does, as in PostgreSQL.
+fn with_deep_element(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let is_empty = matches!(args[0], Value::Array(whole) if whole.values.is_empty());
+    let count = args.len().saturating_sub(2);
+    if is_empty && !args[1..count].iter().any(|index| index.is_null()) {
         return fail(
             SqlState::ARRAY_SUBSCRIPT_ERROR,
-            "upper bound cannot be less than lower bound",
+            "array subscript out of range",
         );
     }
-    let (from, count) = (array(from), high - low + 1);
-    if (from.values.len() as i64) < count {
-        return fail(SqlState::ARRAY_SUBSCRIPT_ERROR, "source array too small");
+    with_element(args, host)
+}
+
+/// An array whose elements within bounds are another array's first ones. A bit of the number behind it is set for
+/// each bound that is not written.
+fn with_slice(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let [whole, omitted, bounds @ .., from] = args else {
+        return Err(SqlError::internal(
+            "a slice is assigned with bounds and an array",
+        ));
+    };
+    if bounds.iter().any(|bound| bound.is_null()) {
+        return null_subscript();
     }
-    let new = from.values.iter().take(count as usize);
-    let mut all = Value::clone(whole);
-    for (index, value) in (low..).zip(new) {
-        set_element(&mut all, from.element, index, value.clone())
-            .ok_or_else(subscript_out_of_range)?;
+    let omitted = omitted.as_i64().unwrap_or(0);
+    let bound = |at: usize| (omitted >> at & 1 == 0).then(|| int(bounds[at]));
+    let bounds = (0..bounds.len()).step_by(2);
+    let bounds: Vec<Bounds> = bounds.map(|at| (bound(at), bound(at + 1))).collect();
+    let Value::Array(from) = from else {
+        return Ok(match whole {
+            Value::Null => make(SqlType::Unknown, Vec::new()),
+            whole => Value::clone(whole),
+        });
+    };
+    let mut all = match whole {
+        Value::Array(whole) => whole.clone(),
+        _ => Box::new(Array::new(from.element, Vec::new())),
+    };
+    set_slice(&mut all, &bounds, from)?;
+    Ok(Value::Array(all))
+}
+
+/// The array that elements are looked for in, and what is added to a place to have a subscript.
+fn searched(whole: &Value) -> SqlResult<(&Array, i64)> {
+    let whole = array(whole);
+    if whole.is_nested() {
+        return Err(SqlError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "searching for elements in multidimensional arrays is not supported",
+        ));
     }
-    Ok(all)
+    let shape = whole.shape.as_deref();
+    let lower = shape.and_then(<[_]>::first).map_or(1, |one| one.lower);
+    Ok((whole, i64::from(lower)))
 }
 
 fn position(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let start = args.get(2).copied().unwrap_or(&Value::Int4(1));
-    if args[0].is_null() || start.is_null() {
+    if args[0].is_null() {
         return Ok(Value::Null);
     }
-    let skipped = usize::try_from(int(start) - 1).unwrap_or(0);
-    let values = array(args[0]).values.iter().enumerate().skip(skipped);
-    let found = values
-        .into_iter()
-        .find(|(_, value)| value.order(args[1]).is_eq());
-    Ok(found.map_or(Value::Null, |(at, _)| count(at + 1)))
+    let (whole, lower) = searched(args[0])?;
+    if whole.values.is_empty() {
+        return Ok(Value::Null);
+    }
+    let start = match args.get(2) {
+        None => i64::MIN,
+        Some(Value::Null) => {
+            return fail(
+                SqlState::NULL_VALUE_NOT_ALLOWED,
+                "initial position must not be null",
+            );
+        }
+        Some(start) => int(start),
+    };
+    let mut values = (lower..).zip(&whole.values);
+    let found = values.find(|(at, value)| *at >= start && value.order(args[1]).is_eq());
+    Ok(found.map_or(Value::Null, |(at, _)| Value::Int4(at as i32)))
 }
 
 fn join(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
@@ -299,43 +359,31 @@ fn values(whole: &Value) -> &[Value] {
     }
 }
 
-/// Values behind each other, as many as one array may have.
-fn joined(parts: &[&[Value]]) -> SqlResult<Vec<Value>> {
-    let count: usize = parts.iter().map(|part| part.len()).sum();
-    if count > ELEMENTS_MAX {
-        return fail(
-            SqlState::PROGRAM_LIMIT_EXCEEDED,
-            format!("array size exceeds the maximum allowed ({ELEMENTS_MAX})"),
-        );
-    }
-    Ok(parts.concat())
-}
-
-fn append(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let all = joined(&[values(args[0]), std::slice::from_ref(args[1])])?;
-    Ok(make(element_type(args[0], args[1]), all))
-}
-
-fn prepend(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let all = joined(&[std::slice::from_ref(args[0]), values(args[1])])?;
-    Ok(make(element_type(args[1], args[0]), all))
-}
-
-fn concatenate(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(match (args[0], args[1]) {
-        (Value::Null, only) | (only, Value::Null) => only.clone(),
-        (left, right) => make(array(left).element, joined(&[values(left), values(right)])?),
-    })
-}
-
 fn remove(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     if args[0].is_null() {
         return Ok(Value::Null);
     }
-    let array = array(args[0]);
+    let given = array(args[0]);
+    if given.is_nested() {
+        return Err(SqlError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "removing elements from multidimensional arrays is not supported",
+        ));
+    }
     let keeps = |value: &&Value| value.order(args[1]).is_ne();
-    let kept = array.values.iter().filter(keeps).cloned().collect();
-    Ok(make(array.element, kept))
+    let kept: Vec<Value> = given.values.iter().filter(keeps).cloned().collect();
+    let Some(shape) = given.shape.as_deref() else {
+        return Ok(make(given.element, kept));
+    };
+    let one = Dimension {
+        length: kept.len() as i32,
+        ..shape[0]
+    };
+    Ok(Value::Array(Box::new(Array::shaped(
+        given.element,
+        kept,
+        &[one],
+    ))))
 }
 
 /// True if every element of `part` occurs in `whole`; NULL equals nothing.
@@ -395,73 +443,55 @@ fn replace(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
         std::cmp::Ordering::Equal => args[2].clone(),
         _ => value.clone(),
     });
-    Ok(make(given.element, swapped.collect()))
+    let swapped = given.with(given.element, swapped.collect());
+    Ok(Value::Array(Box::new(swapped)))
 }
 
 fn positions(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     if args[0].is_null() {
         return Ok(Value::Null);
     }
-    let values = array(args[0]).values.iter().enumerate();
-    let found = values
+    let (whole, lower) = searched(args[0])?;
+    let found = (lower..)
+        .zip(&whole.values)
         .filter(|(_, value)| value.order(args[1]).is_eq())
-        .map(|(at, _)| count(at + 1));
+        .map(|(at, _)| Value::Int4(at as i32));
     Ok(make(SqlType::Int4, found.collect()))
-}
-
-/// As many copies of a value as asked for.
-fn fill(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    if args[1].is_null() {
-        return fail(
-            SqlState::NULL_VALUE_NOT_ALLOWED,
-            "dimension array or low bound array cannot be null",
-        );
-    }
-    let wanted = match values(args[1]) {
-        [] => 0,
-        [wanted] if wanted.is_null() => {
-            return fail(
-                SqlState::NULL_VALUE_NOT_ALLOWED,
-                "dimension values cannot be null",
-            );
-        }
-        [wanted] => int(wanted),
-        _ => return Err(SqlError::unsupported("an array of several dimensions")),
-    };
-    let Some(wanted) = usize::try_from(wanted).ok().filter(|n| *n <= FILL_MAX) else {
-        return fail(
-            SqlState::PROGRAM_LIMIT_EXCEEDED,
-            format!("array size exceeds the maximum allowed ({FILL_MAX})"),
-        );
-    };
-    Ok(make(
-        element_type(&Value::Null, args[0]),
-        vec![args[0].clone(); wanted],
-    ))
 }
 
 /// Without its last elements.
 fn trimmed(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let (given, fewer) = (array(args[0]), int(args[1]));
-    let length = given.values.len();
-    match usize::try_from(fewer).ok().filter(|n| *n <= length) {
-        Some(fewer) => Ok(make(given.element, given.values[..length - fewer].to_vec())),
-        None => fail(
-            SqlState::ARRAY_SUBSCRIPT_ERROR,
-            format!("number of elements to trim must be between 0 and {length}"),
-        ),
+    let first = given.dimensions().first().copied().unwrap_or_default();
+    let length = i64::from(first.length);
+    if !(0..=length).contains(&fewer) {
+        let message = format!("number of elements to trim must be between 0 and {length}");
+        return fail(SqlState::ARRAY_SUBSCRIPT_ERROR, message);
     }
+    let last = i64::from(first.lower) + length - fewer - 1;
+    let rest = parts::slice(given, &[(None, Some(last))][..usize::from(length > 0)]);
+    Ok(Value::Array(Box::new(rest)))
 }
 
 fn bounds(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(match array(args[0]).values.len() {
-        0 => Value::Null,
-        length => Value::text(format!("[1:{length}]")),
+    let mut text = String::new();
+    for one in array(args[0]).dimensions().iter() {
+        text.push_str(&format!("[{}:{}]", one.lower, one.upper()));
+    }
+    Ok(match text.is_empty() {
+        true => Value::Null,
+        false => Value::text(text),
     })
 }
 
 /// The number of bounds that a value is not below.
 fn bucket(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    if array(args[1]).is_nested() {
+        return fail(
+            SqlState::ARRAY_SUBSCRIPT_ERROR,
+            "thresholds must be one-dimensional array",
+        );
+    }
     let below = values(args[1]).partition_point(|bound| bound.order(args[0]).is_le());
     Ok(count(below))
 }
@@ -477,18 +507,165 @@ const TEXTS: Kind = Fixed(SqlType::TextArray);
 
 static FUNCTIONS: &[Polymorphic] = &[
     poly("array_length", &[Whole, INT], INT, length),
-    poly("array_upper", &[Whole, INT], INT, length),
+    poly("array_upper", &[Whole, INT], INT, upper),
     poly("array_lower", &[Whole, INT], INT, lower),
     poly("array_ndims", &[Whole], INT, dimensions),
     poly("cardinality", &[Whole], INT, cardinality),
     // A subscript; SQL has no name for it.
     poly("[]", &[Whole, INT], Element, subscript).in_place(),
+    poly("[]", &[Whole, INT, INT], Element, deep_subscript),
+    poly("[]", &[Whole, INT, INT, INT], Element, deep_subscript),
+    poly("[]", &[Whole, INT, INT, INT, INT], Element, deep_subscript),
+    poly(
+        "[]",
+        &[Whole, INT, INT, INT, INT, INT],
+        Element,
+        deep_subscript,
+    ),
+    poly(
+        "[]",
+        &[Whole, INT, INT, INT, INT, INT, INT],
+        Element,
+        deep_subscript,
+    ),
     // Nor for the labels of an enum from one to another, of all of them.
     poly("[enum]", &[Whole, Element, Element], Whole, labels_between).lenient(),
     // Slices have no names either.
     poly("[:]", &[Whole, INT, INT], Whole, slice),
-    poly("[:]:=", &[Whole, INT, INT, Whole], Whole, with_slice).lenient(),
+    poly("[:]", &[Whole, INT, INT, INT, INT], Whole, slice),
+    poly("[:]", &[Whole, INT, INT, INT, INT, INT, INT], Whole, slice),
+    poly(
+        "[:]",
+        &[Whole, INT, INT, INT, INT, INT, INT, INT, INT],
+        Whole,
+        slice,
+    ),
+    poly(
+        "[:]",
+        &[Whole, INT, INT, INT, INT, INT, INT, INT, INT, INT, INT],
+        Whole,
+        slice,
+    ),
+    poly(
+        "[:]",
+        &[
+            Whole, INT, INT, INT, INT, INT, INT, INT, INT, INT, INT, INT, INT,
+        ],
+        Whole,
+        slice,
+    ),
+    poly("[slices]", &[Whole, INT], Whole, slices),
+    poly("[:]:=", &[Whole, INT, INT, INT, Whole], Whole, with_slice).lenient(),
+    poly(
+        "[:]:=",
+        &[Whole, INT, INT, INT, INT, INT, Whole],
+        Whole,
+        with_slice,
+    )
+    .lenient(),
+    poly(
+        "[:]:=",
+        &[Whole, INT, INT, INT, INT, INT, INT, INT, Whole],
+        Whole,
+        with_slice,
+    )
+    .lenient(),
+    poly(
+        "[:]:=",
+        &[Whole, INT, INT, INT, INT, INT, INT, INT, INT, INT, Whole],
+        Whole,
+        with_slice,
+    )
+    .lenient(),
+    poly(
+        "[:]:=",
+        &[
+            Whole, INT, INT, INT, INT, INT, INT, INT, INT, INT, INT, INT, Whole,
+        ],
+        Whole,
+        with_slice,
+    )
+    .lenient(),
+    poly(
+        "[:]:=",
+        &[
+            Whole, INT, INT, INT, INT, INT, INT, INT, INT, INT, INT, INT, INT, INT, Whole,
+        ],
+        Whole,
+        with_slice,
+    )
+    .lenient(),
     poly("[]:=", &[Whole, INT, Element, Whole], Whole, with_element).lenient(),
+    poly(
+        "[]:=",
+        &[Whole, INT, INT, Element, Whole],
+        Whole,
+        with_element,
+    )
+    .lenient(),
+    poly(
+        "[]:=",
+        &[Whole, INT, INT, INT, Element, Whole],
+        Whole,
+        with_element,
+    )
+    .lenient(),
+    poly(
+        "[]:=",
+        &[Whole, INT, INT, INT, INT, Element, Whole],
+        Whole,
+        with_element,
+    )
+    .lenient(),
+    poly(
+        "[]:=",
+        &[Whole, INT, INT, INT, INT, INT, Element, Whole],
+        Whole,
+        with_element,
+    )
+    .lenient(),
+    poly(
+        "[]:=",
+        &[Whole, INT, INT, INT, INT, INT, INT, Element, Whole],
+        Whole,
+        with_element,
+    )
+    .lenient(),
+    poly(
+        "[,]:=",
+        &[Whole, INT, INT, Element, Whole],
+        Whole,
+        with_deep_element,
+    )
+    .lenient(),
+    poly(
+        "[,]:=",
+        &[Whole, INT, INT, INT, Element, Whole],
+        Whole,
+        with_deep_element,
+    )
+    .lenient(),
+    poly(
+        "[,]:=",
+        &[Whole, INT, INT, INT, INT, Element, Whole],
+        Whole,
+        with_deep_element,
+    )
+    .lenient(),
+    poly(
+        "[,]:=",
+        &[Whole, INT, INT, INT, INT, INT, Element, Whole],
+        Whole,
+        with_deep_element,
+    )
+    .lenient(),
+    poly(
+        "[,]:=",
+        &[Whole, INT, INT, INT, INT, INT, INT, Element, Whole],
+        Whole,
+        with_deep_element,
+    )
+    .lenient(),
     poly("array_position", &[Whole, Element], INT, position).lenient(),
     poly("array_position", &[Whole, Element, INT], INT, position).lenient(),
     poly("array_to_string", &[Whole, TEXT], TEXT, join).stable(),
@@ -502,6 +679,7 @@ static FUNCTIONS: &[Polymorphic] = &[
     poly("array_replace", &[Whole, Element, Element], Whole, replace).lenient(),
     poly("array_positions", &[Whole, Element], INTS, positions).lenient(),
     poly("array_fill", &[Element, INTS], Whole, fill).lenient(),
+    poly("array_fill", &[Element, INTS, INTS], Whole, fill).lenient(),
     poly("trim_array", &[Whole, INT], Whole, trimmed),
     poly("array_dims", &[Whole], TEXT, bounds),
     poly("width_bucket", &[Element, Whole], INT, bucket),

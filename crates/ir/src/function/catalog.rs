@@ -211,6 +211,7 @@ privileges! {
 
 fn no_sessions(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Array(Box::new(Array {
+        shape: None,
         element: Int4,
         values: Vec::new(),
     })))

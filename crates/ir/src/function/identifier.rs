@@ -77,6 +77,7 @@ fn parse_ident(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
         }
     }
     Ok(Value::Array(Box::new(Array {
+        shape: None,
         element: SqlType::Text,
         values: parts,
     })))

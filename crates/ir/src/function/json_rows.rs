@@ -14,7 +14,7 @@ use quintet_base::SqlType::{
 };
 use quintet_base::json::{Kind, Node, parse};
 use quintet_base::text_format::{self, FormatContext};
-use quintet_base::value::Array;
+use quintet_base::value::{Array, Dimension, Dimensions};
 use quintet_base::{Json, Record, Shape, SqlError, SqlResult, SqlState, Value};
 use std::sync::Arc;
 
@@ -87,6 +87,7 @@ fn populate_all(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let element = prototype.shape.ty;
     if args[2].is_null() {
         return Ok(Value::Array(Box::new(Array {
+            shape: None,
             element,
             values: Vec::new(),
         })));
@@ -115,7 +116,11 @@ fn populate_all(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
             }
         });
         let values = values.collect::<SqlResult<_>>()?;
-        Ok(Value::Array(Box::new(Array { element, values })))
+        Ok(Value::Array(Box::new(Array {
+            shape: None,
+            element,
+            values,
+        })))
     })
 }
 
@@ -275,14 +280,62 @@ impl<'a> Columns<'a> {
                     let Some(elements) = part.elements() else {
                         return self.no_array(part, ty, name);
                     };
+                    if matches!(elements.first(), Some(first) if first.elements().is_some())
+                        && !matches!(element, Jsonb | Plain)
+                    {
+                        return self.nested(elements, element, name);
+                    }
                     let values = elements
                         .into_iter()
                         .map(|part| self.value(part, element, name));
                     let values = values.collect::<SqlResult<_>>()?;
-                    Ok(Value::Array(Box::new(Array { element, values })))
+                    Ok(Value::Array(Box::new(Array {
+                        shape: None,
+                        element,
+                        values,
+                    })))
                 }
             },
         }
+    }
+
+    /// An array of arrays.
+    fn nested(&self, parts: Vec<Part<'_>>, element: SqlType, name: &str) -> SqlResult<Value> {
+        let uneven = |detail: &str| {
+            let message = "malformed JSON array";
+            Err(SqlError::new(SqlState::INVALID_TEXT_REPRESENTATION, message).detail(detail))
+        };
+        let (mut level, mut shape) = (parts, Dimensions::default());
+        loop {
+            let length = level.len() as i32;
+            let outer: i32 = shape.iter().map(|one| one.length).product();
+            let length = length / outer.max(1);
+            shape.push(Dimension { lower: 1, length })?;
+            let nested = level.iter().filter(|part| part.elements().is_some());
+            match nested.count() {
+                0 => break,
+                count if count < level.len() => {
+                    return uneven(
+                        "Multidimensional arrays must have sub-arrays with matching dimensions.",
+                    );
+                }
+                _ => {}
+            }
+            let inner = level.into_iter().filter_map(Part::elements);
+            let inner: Vec<Vec<Part<'_>>> = inner.collect();
+            let first = inner.first().map_or(0, Vec::len);
+            if inner.iter().any(|part| part.len() != first) {
+                return uneven(
+                    "Multidimensional arrays must have sub-arrays with matching dimensions.",
+                );
+            }
+            level = inner.into_iter().flatten().collect();
+        }
+        let values = level.into_iter();
+        let values = values.map(|part| self.value(part, element, name));
+        let values = values.collect::<SqlResult<Vec<Value>>>()?;
+        let array = Array::shaped(element, values, &shape);
+        Ok(Value::Array(Box::new(array)))
     }
 
     /// An object as a record, with what another one has for what it lacks.

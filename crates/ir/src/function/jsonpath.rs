@@ -140,6 +140,7 @@ impl<'v> Call<'v> {
         let found = self.all(host)?.into_iter();
         let values = found.map(|found| Ok(Value::json(found.into_json()?)));
         Ok(Value::Array(Box::new(Array {
+            shape: None,
             element: Jsonb,
             values: values.collect::<SqlResult<_>>()?,
         })))

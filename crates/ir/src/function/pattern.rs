@@ -336,6 +336,7 @@ fn groups(text: &str, found: &Found) -> Vec<Value> {
 
 fn texts(values: Vec<Value>) -> Value {
     Value::Array(Box::new(Array {
+        shape: None,
         element: SqlType::Text,
         values,
     }))
@@ -361,6 +362,7 @@ pub(super) fn all_matches(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
             .take(limit)
             .map(|found| Ok(row_of(groups(text, &found?))));
         Ok(Value::Array(Box::new(Array {
+            shape: None,
             element: SqlType::Record,
             values: rows.collect::<SqlResult<_>>()?,
         })))

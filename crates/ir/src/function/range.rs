@@ -196,6 +196,7 @@ fn ranges(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let set = set(args[0]);
     let values = set.ranges().iter().cloned().map(Value::range);
     Ok(Value::Array(Box::new(Array {
+        shape: None,
         element: SqlType::Range(set.kind()),
         values: values.collect(),
     })))

@@ -413,6 +413,5 @@ pub(super) static FAMILIES: &[&[Function]] = &[
 
 /// An array of values of one type.
 fn array(element: SqlType, values: Vec<Value>) -> Value {
-    let array = quintet_base::value::Array { element, values };
-    Value::Array(Box::new(array))
+    Value::Array(Box::new(quintet_base::value::Array::new(element, values)))
 }

@@ -22,7 +22,7 @@ use quintet_base::SqlType::{
     TimestampTz, TimestampTzArray, Unknown,
 };
 use quintet_base::json::{Kind, parse};
-use quintet_base::value::Array;
+use quintet_base::value::{Array, Dimension};
 use quintet_base::{Json, Numeric, SqlError, SqlResult, SqlState, Value, interval};
 
 /// A set is in memory as a whole; more rows than this are refused.
@@ -99,7 +99,11 @@ fn field(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 }
 
 fn array(element: SqlType, values: Vec<Value>) -> Value {
-    Value::Array(Box::new(Array { element, values }))
+    Value::Array(Box::new(Array {
+        shape: None,
+        element,
+        values,
+    }))
 }
 
 fn record(fields: Vec<Value>) -> Value {
@@ -302,10 +306,11 @@ fn places_from(first: i32, args: &[&Value]) -> SqlResult<Value> {
         wrong_type(args[0])
     };
     let backwards = args.get(2).and_then(|last| last.as_bool()) == Some(true);
-    let length = match int(args[1]) {
-        1 => given.values.len() as i32,
-        _ => 0,
-    };
+    let number = usize::try_from(int(args[1]) - 1).ok();
+    let known = number.and_then(|number| given.dimensions().get(number).copied());
+    let Dimension { lower, length } = known.unwrap_or_default();
+    // Those of a vector are from 0, whose arrays begin at 1.
+    let first = first - 1 + lower;
     let mut places: Vec<Value> = (first..first + length).map(Value::Int4).collect();
     if backwards {
         places.reverse();
@@ -910,6 +915,7 @@ pub(super) fn declared(name: &str, args: &[SqlType]) -> Option<&'static Function
         &SIDE_BY_SIDE,
         &LIVE_ROWS,
         &SEQUENCE_ROW,
+        &super::NESTED,
     ];
     let made = [&super::json_rows::POPULATE, &super::json_rows::POPULATE_ALL];
     let of_json = super::json_rows::JSON_ROWS.iter().map(|(_, tool)| tool);

@@ -84,6 +84,7 @@ fn schemas(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
         _ => vec![own],
     };
     Ok(Value::Array(Box::new(Array {
+        shape: None,
         element: Name,
         values,
     })))

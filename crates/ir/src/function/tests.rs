@@ -142,7 +142,13 @@ fn any_value(ty: SqlType) -> BoxedStrategy<Value> {
             Some(element) => {
                 let item = prop_oneof![Just(Value::Null), any_value(element)];
                 prop::collection::vec(item, 0..4)
-                    .prop_map(move |values| Value::Array(Box::new(Array { element, values })))
+                    .prop_map(move |values| {
+                        Value::Array(Box::new(Array {
+                            shape: None,
+                            element,
+                            values,
+                        }))
+                    })
                     .boxed()
             }
             None => any_text().boxed(),

@@ -195,7 +195,11 @@ impl Checker<'_> {
                 body: turns,
             } => {
                 self.expr(array, &[])?;
-                let element = array.ty().element().unwrap_or(SqlType::Unknown);
+                // FOREACH … SLICE goes through arrays of the same type.
+                let element = match array {
+                    Expr::Call { function, ty, .. } if function.name == "[slices]" => *ty,
+                    array => array.ty().element().unwrap_or(SqlType::Unknown),
+                };
                 self.slot(*slot, element, "an element")?;
                 self.turns(turns, Around::Loop, body)
             }

@@ -110,7 +110,11 @@ impl Dice {
                 let element = ty.element().expect("every other type is an array");
                 let count = self.below(4);
                 let values = (0..count).map(|_| self.value_or_null(element)).collect();
-                Value::Array(Box::new(Array { element, values }))
+                Value::Array(Box::new(Array {
+                    shape: None,
+                    element,
+                    values,
+                }))
             }
         }
     }

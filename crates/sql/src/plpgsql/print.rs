@@ -128,15 +128,12 @@ impl Printer<'_> {
         if let Some(field) = &target.field {
             text = format!("{text}.{field}");
         }
-        let mut text = match &target.element {
-            Some(element) => match &target.up_to {
-                Some(last) => format!("{text}[{element}:{last}]"),
-                None => format!("{text}[{element}]"),
-            },
-            None => text,
-        };
-        for index in &target.deeper {
-            text += &format!("[{index}]");
+        for part in &target.subscripts {
+            let bound = |bound: &Option<SqlText>| bound.as_ref().map(SqlText::to_string);
+            let lower = bound(&part.lower).unwrap_or_default();
+            let upper = bound(&part.upper).unwrap_or_default();
+            let colon = if part.is_slice { ":" } else { "" };
+            text += &format!("[{lower}{colon}{upper}]");
         }
         text
     }
@@ -345,10 +342,14 @@ impl Printer<'_> {
             ForEach {
                 label,
                 target,
+                slice,
                 array,
                 body,
             } => {
-                let target = self.target(target);
+                let target = match slice {
+                    0 => self.target(target),
+                    slice => format!("{} slice {slice}", self.target(target)),
+                };
                 line(&format!("{} {target} in {array}", head(label, "foreach")))?;
                 self.statements(f, body, depth + 1)
             }

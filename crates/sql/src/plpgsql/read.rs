@@ -11,7 +11,8 @@ use super::raise;
 use super::tokens::Tokens;
 use super::tree::{
     Block, Body, Branch, CursorQuery, Declaration, DynamicSql, Exception, Handler, Header,
-    IntoClause, Statement, StatementKind, Target, Variable, VariableKind, VariableNumber,
+    IntoClause, Statement, StatementKind, Subscript, Target, Variable, VariableKind,
+    VariableNumber,
 };
 use super::walk::Walk;
 use quintet_base::{SqlError, SqlState};
@@ -324,7 +325,6 @@ impl Walk<'_> {
         let what = match node.kind {
             "stmt_commit" | "stmt_rollback" if node.flag("chain") => "AND CHAIN in a routine",
             "stmt_call" if !node.flag("is_call") => "DO in a routine",
-            "stmt_foreach_a" if node.number("slice") > 0 => "FOREACH with SLICE",
             _ => return Ok(()),
         };
         Err(Failure::unsupported(what, self.offset()))
@@ -369,30 +369,26 @@ impl Walk<'_> {
     /// What may stand between a name and `:=`.
     fn element(&mut self, target: &mut Target) -> Result<(), Failure> {
         let start = self.offset();
-        if !self.take_if("[") {
-            return Ok(());
-        }
-        let end = self.tokens.find_outside(self.at, &["]"]);
-        let colon = self.tokens.find_outside(self.at, &[":"]);
-        if colon < end {
-            if colon == self.at || colon + 1 == end {
-                let what = "an assignment to a slice without both bounds";
-                return Err(Failure::unsupported(what, start));
-            }
-            target.element = Some(self.text_before(&[":"])?);
-            self.take(":")?;
-            target.up_to = Some(self.text_before(&["]"])?);
-        } else {
-            target.element = Some(self.text_before(&["]"])?);
-        }
-        self.take("]")?;
         while self.take_if("[") {
             let end = self.tokens.find_outside(self.at, &["]"]);
-            if target.up_to.is_some() || self.tokens.find_outside(self.at, &[":"]) < end {
-                return Err(Failure::unsupported("a slice of several dimensions", start));
+            let is_slice = self.tokens.find_outside(self.at, &[":"]) < end;
+            let mut lower = None;
+            if is_slice {
+                if !self.is(":") {
+                    lower = Some(self.text_before(&[":"])?);
+                }
+                self.take(":")?;
             }
-            target.deeper.push(self.text_before(&["]"])?);
+            let upper = match is_slice && self.is("]") {
+                true => None,
+                false => Some(self.text_before(&["]"])?),
+            };
             self.take("]")?;
+            target.subscripts.push(Subscript {
+                lower,
+                upper,
+                is_slice,
+            });
         }
         if self.is(".") {
             return Err(Failure::unsupported("a field of an element", start));
@@ -558,6 +554,7 @@ impl Walk<'_> {
         Ok(StatementKind::ForEach {
             label,
             target,
+            slice: node.number("slice"),
             array,
             body,
         })

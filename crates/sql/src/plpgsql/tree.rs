@@ -307,12 +307,19 @@ pub(crate) struct Target {
     pub variable: VariableNumber,
     /// To this field of it.
     pub field: Option<String>,
-    /// To this element of the variable or field: an expression.
-    pub element: Option<SqlText>,
-    /// To the elements from there up to this one.
-    pub up_to: Option<SqlText>,
-    /// To this part of that element, and of what it is in turn: of documents only.
-    pub deeper: Vec<SqlText>,
+    /// To this part of the variable or field.
+    pub subscripts: Vec<Subscript>,
+}
+
+/// `[upper]`, or `[lower:upper]`, where either may be missing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Subscript {
+    /// Where a slice begins.
+    pub lower: Option<SqlText>,
+    /// Where it ends, or which element.
+    pub upper: Option<SqlText>,
+    /// Whether it has a colon.
+    pub is_slice: bool,
 }
 
 /// Where a row goes.
@@ -456,6 +463,8 @@ pub(crate) enum StatementKind {
         label: Option<String>,
         /// Where each element goes.
         target: Target,
+        /// So many dimensions have what goes there; 0: it is an element.
+        slice: usize,
         /// Which array.
         array: SqlText,
         /// What to repeat.

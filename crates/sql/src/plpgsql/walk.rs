@@ -234,9 +234,7 @@ impl<'a> Walk<'a> {
         Ok(Target {
             variable: variable.ok_or_else(|| self.differ())?,
             field: field.map(str::to_string),
-            element: None,
-            up_to: None,
-            deeper: Vec::new(),
+            subscripts: Vec::new(),
         })
     }
 

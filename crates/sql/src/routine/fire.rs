@@ -479,6 +479,7 @@ impl Embedding<'_, '_> {
         };
         let given = trigger.arguments.iter().map(Value::text);
         let given = Array {
+            shape: None,
             element: SqlType::Text,
             values: given.collect(),
         };

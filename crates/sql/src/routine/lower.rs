@@ -456,9 +456,10 @@ impl Lowering<'_, '_, '_> {
             StatementKind::ForEach {
                 label,
                 target,
+                slice,
                 array,
                 body,
-            } => self.for_each(label.as_deref(), target, array, body),
+            } => self.for_each(label.as_deref(), (target, *slice), array, body),
             StatementKind::Exit { label, condition } => {
                 self.leave(label.as_deref(), condition.as_ref(), true)
             }

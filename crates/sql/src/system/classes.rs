@@ -255,6 +255,7 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
         let values: Vec<Value> = said.chain(check).collect();
         if !values.is_empty() {
             row[CLASS_OPTIONS] = Value::Array(Box::new(Array {
+                shape: None,
                 element: SqlType::Text,
                 values,
             }));

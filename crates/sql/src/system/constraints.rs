@@ -240,6 +240,7 @@ fn excluded_columns(table: &TableDef, columns: &[usize]) -> Value {
         false => short(column + 1),
     };
     Value::Array(Box::new(Array {
+        shape: None,
         element: SqlType::Int2,
         values: columns.iter().map(number).collect(),
     }))

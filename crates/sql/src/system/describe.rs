@@ -477,6 +477,7 @@ impl<'c> Known<'c> {
                 let named = own.named_path().iter().map(Value::text);
                 let before = temporary.chain(system);
                 Value::Array(Box::new(Array {
+                    shape: None,
                     element: SqlType::Name,
                     values: before.chain(named).collect(),
                 }))

@@ -125,7 +125,11 @@ fn array(element: SqlType, values: impl Iterator<Item = Value>) -> Value {
     let values: Vec<Value> = values.collect();
     match values.is_empty() {
         true => Value::Null,
-        false => Value::Array(Box::new(Array { element, values })),
+        false => Value::Array(Box::new(Array {
+            shape: None,
+            element,
+            values,
+        })),
     }
 }
 
@@ -177,6 +181,7 @@ impl BuiltIn {
             Value::Int2(self.defaults),
             oid(self.result),
             Value::Array(Box::new(Array {
+                shape: None,
                 element: SqlType::Oid,
                 values: self.arguments.iter().map(|ty| oid(*ty)).collect(),
             })),

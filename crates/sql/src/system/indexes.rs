@@ -232,6 +232,7 @@ pub(super) fn shape_of(
 
 fn oids(numbers: impl Iterator<Item = u32>) -> Value {
     Value::Array(Box::new(Array {
+        shape: None,
         element: SqlType::Oid,
         values: numbers.map(Value::Oid).collect(),
     }))
@@ -295,6 +296,7 @@ fn key_numbers(table: &TableDef, shape: &IndexShape) -> Value {
     };
     let all = shape.keys.iter().chain(&shape.included);
     Value::Array(Box::new(Array {
+        shape: None,
         element: SqlType::Int2,
         values: all.map(number).collect(),
     }))
@@ -306,6 +308,7 @@ fn options(shape: &IndexShape) -> Value {
         Value::Int2(i16::from(descending) | (i16::from(nulls_first) << 1))
     };
     Value::Array(Box::new(Array {
+        shape: None,
         element: SqlType::Int2,
         values: shape.directions.iter().map(bits).collect(),
     }))

@@ -41,6 +41,7 @@ impl Column {
             ty if ty == SqlType::Oid || ty.is_named_oid() => Value::Oid(0),
             ty => match ty.element() {
                 Some(element) => Value::Array(Box::new(Array {
+                    shape: None,
                     element,
                     values: Vec::new(),
                 })),

@@ -53,6 +53,7 @@ pub(super) const RELATIONS: &[Definition] = &[
                 };
                 let oids = |numbers: Vec<u32>| {
                     Value::Array(Box::new(Array {
+                        shape: None,
                         element: SqlType::Oid,
                         values: numbers.into_iter().map(Value::Oid).collect(),
                     }))
@@ -84,6 +85,7 @@ pub(super) const RELATIONS: &[Definition] = &[
                     short(record.columns.len()),
                     oid(default.map_or(0, |part| part.id.0)),
                     Value::Array(Box::new(Array {
+                        shape: None,
                         element: SqlType::Int2,
                         values: numbers.collect(),
                     })),
@@ -117,7 +119,13 @@ impl Known<'_> {
         let part = divisions.part(id);
         let divided = divisions.partitioning(id);
         let class = |id: TableId| Value::Oid(id.0);
-        let list = |element, values| Value::Array(Box::new(Array { element, values }));
+        let list = |element, values| {
+            Value::Array(Box::new(Array {
+                shape: None,
+                element,
+                values,
+            }))
+        };
         Some(match function {
             "pg_get_partkeydef" => match (divided, catalog.record(divisions.root(id))) {
                 (Some(divided), Some(record)) => text(&key_text(divided, record)),

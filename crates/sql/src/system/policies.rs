@@ -38,6 +38,7 @@ pub(super) const RELATIONS: &[Definition] = &[
                     text(&policy.command.to_string()),
                     flag(policy.permissive),
                     Value::Array(Box::new(Array {
+                        shape: None,
                         element: SqlType::Oid,
                         values: roles.collect(),
                     })),
@@ -76,6 +77,7 @@ pub(super) const RELATIONS: &[Definition] = &[
                         "RESTRICTIVE"
                     }),
                     Value::Array(Box::new(Array {
+                        shape: None,
                         element: SqlType::Name,
                         values: names.collect(),
                     })),

@@ -373,6 +373,7 @@ pub(super) fn default_access(planner: &Planner, letter: &str, owner: u32) -> Sql
 fn list_of(roles: &Roles, list: &[Item]) -> Value {
     let values = list.iter().map(|item| text(&acl_text(roles, item)));
     Value::Array(Box::new(Array {
+        shape: None,
         element: SqlType::Text,
         values: values.collect(),
     }))

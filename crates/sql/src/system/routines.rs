@@ -214,7 +214,13 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
         let names = signature.parameters.iter();
         let names = names.map(|p| text(p.name.as_deref().unwrap_or_default()));
         let named = signature.parameters.iter().any(|p| p.name.is_some());
-        let array = |element, values| Value::Array(Box::new(Array { element, values }));
+        let array = |element, values| {
+            Value::Array(Box::new(Array {
+                shape: None,
+                element,
+                values,
+            }))
+        };
         let result = result_number(planner, &header, &signature);
         let variadic = signature.parameters.iter().find_map(Parameter::taken);
         vec![

@@ -13,7 +13,7 @@ use quintet_base::SqlType::{self, Json as Plain, Jsonb, Record, TextArray, Unkno
 use quintet_base::datetime::DateStyle;
 use quintet_base::json::write_string;
 use quintet_base::text_format::{self, FormatContext};
-use quintet_base::value::Array;
+use quintet_base::value::{Array, Dimension};
 use quintet_base::{Json, SqlResult, SqlState, Str, Value};
 
 /// The name of the function that marks a json.
@@ -31,6 +31,7 @@ pub(in crate::function) fn marked_json(json: &Value) -> Value {
     match json {
         Value::Null => Value::Null,
         json => Value::Array(Box::new(Array {
+            shape: None,
             element: Record,
             values: vec![json.clone()],
         })),
@@ -111,7 +112,8 @@ pub(crate) fn to_json(value: &Value, format: &FormatContext) -> SqlResult<Json> 
                         (ty, Value::Bytea(_)) => Ok(string(&within(value, ty, format))),
                         (_, value) => to_json(value, format),
                     });
-                Json::Array(elements.collect::<SqlResult<_>>()?)
+                let elements = elements.collect::<SqlResult<Vec<Json>>>()?;
+                levels(&array.dimensions(), elements)
             }
         },
         Value::Text(text) => Json::Text(text.clone()),
@@ -130,6 +132,53 @@ pub(crate) fn to_json(value: &Value, format: &FormatContext) -> SqlResult<Json> 
         }
         other => string(&shown(other, format)),
     })
+}
+
+/// Documents as an array of so many dimensions.
+fn levels(shape: &[Dimension], mut elements: Vec<Json>) -> Json {
+    let inner = shape.get(1..).unwrap_or_default();
+    // The innermost are put together first.
+    for one in inner.iter().rev() {
+        let each = one.length.max(1) as usize;
+        let mut rest = elements.into_iter();
+        elements = std::iter::from_fn(|| {
+            let part: Vec<Json> = rest.by_ref().take(each).collect();
+            (!part.is_empty()).then_some(Json::Array(part))
+        })
+        .collect();
+    }
+    Json::Array(elements)
+}
+
+/// Appends an array, or what of it has these last dimensions.
+fn write_levels(
+    array: (&[Dimension], &[Value]),
+    element: SqlType,
+    format: &FormatContext,
+    out: &mut String,
+) -> SqlResult<()> {
+    let (shape, values) = array;
+    out.push('[');
+    if let [outer, inner @ ..] = shape
+        && !inner.is_empty()
+    {
+        let each = values.len() / outer.length.max(1) as usize;
+        for (at, part) in values.chunks(each.max(1)).enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            write_levels((inner, part), element, format, out)?;
+        }
+    } else {
+        for (at, value) in values.iter().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            write_json(value, element, format, out)?;
+        }
+    }
+    out.push(']');
+    Ok(())
 }
 
 /// Appends a value as a json.
@@ -157,14 +206,8 @@ pub(crate) fn write_plain(
         Value::Array(array) => match marked(array) {
             Some(text) => out.push_str(text),
             None => {
-                out.push('[');
-                for (at, value) in array.values.iter().enumerate() {
-                    if at > 0 {
-                        out.push(',');
-                    }
-                    write_json(value, array.element, format, out)?;
-                }
-                out.push(']');
+                let shape = array.shape.as_deref().unwrap_or_default();
+                write_levels((shape, &array.values), array.element, format, out)?;
             }
         },
         Value::Text(text) => quote(text, out),

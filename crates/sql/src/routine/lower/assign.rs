@@ -9,7 +9,9 @@ use super::{Lowering, row_of_parameters};
 use crate::expr::and;
 use crate::plpgsql::{self, Diagnostic, RowTarget, SqlText, Target};
 use crate::row_value;
+use crate::update::{with_element, with_slice};
 use crate::variables::{Shape, field};
+use quintet_base::array::{DIMENSIONS_MAX, too_many_dimensions};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::plan::Plan;
 use quintet_ir::routine::{self, Action, Into, Output};
@@ -32,7 +34,7 @@ fn is_computed(text: &str) -> bool {
 impl Lowering<'_, '_, '_> {
     /// `target := value`.
     pub(super) fn assign(&mut self, target: &Target, value: &SqlText) -> SqlResult<()> {
-        if target.field.is_none() && target.element.is_none() {
+        if target.field.is_none() && target.subscripts.is_empty() {
             match self.at.variables.shape(target.variable.0) {
                 Shape::Scalar(_) => {}
                 Shape::Row(_) | Shape::Unassigned => return self.assign_row(target, value),
@@ -41,27 +43,28 @@ impl Lowering<'_, '_, '_> {
         let slot = self.slot(target)?;
         self.assigned[target.variable.0] = true;
         let (ty, modifier) = self.slot_type(slot);
-        let Some(index) = &target.element else {
+        if target.subscripts.is_empty() {
             let value = self.at.typed(&value.text, ty, modifier)?;
             self.at.add(Action::Assign { slot, value });
             return Ok(());
-        };
+        }
+        let is_slice = target.subscripts.iter().any(|part| part.is_slice);
         if ty == SqlType::Jsonb {
-            if target.up_to.is_some() {
+            if is_slice {
                 return Err(SqlError::new(
                     SqlState::DATATYPE_MISMATCH,
                     "jsonb subscript does not support slices",
                 ));
             }
-            let steps = std::iter::once(index).chain(&target.deeper);
+            let steps = target
+                .subscripts
+                .iter()
+                .filter_map(|part| part.upper.as_ref());
             let steps: Vec<&str> = steps.map(|step| step.text.as_str()).collect();
             let name = &self.tree.body.variables[target.variable.0].name;
             let value = self.at.json_part(slot, &steps, &value.text, name)?;
             self.at.add(Action::Assign { slot, value });
             return Ok(());
-        }
-        if !target.deeper.is_empty() && ty.element().is_some() {
-            return Err(SqlError::unsupported("an array of several dimensions"));
         }
         let Some(element) = ty.element() else {
             return Err(SqlError::new(
@@ -69,18 +72,38 @@ impl Lowering<'_, '_, '_> {
                 format!("cannot subscript type {ty} because it does not support subscripting"),
             ));
         };
-        let index = self.at.typed(&index.text, SqlType::Int4, TypeMod::NONE)?;
-        if let Some(last) = &target.up_to {
-            let last = self.at.typed(&last.text, SqlType::Int4, TypeMod::NONE)?;
-            let from = self.at.typed(&value.text, ty, modifier)?;
-            let value = self
-                .at
-                .apply("[:]:=", vec![Expr::Param(slot, ty), index, last, from])?;
-            self.at.add(Action::Assign { slot, value });
+        if target.subscripts.len() > DIMENSIONS_MAX {
+            return Err(too_many_dimensions(target.subscripts.len()));
+        }
+        let mut parts = Vec::with_capacity(target.subscripts.len());
+        for part in &target.subscripts {
+            let mut bound = |text: &Option<SqlText>| {
+                let text = text.as_ref();
+                text.map(|text| self.at.typed(&text.text, SqlType::Int4, TypeMod::NONE))
+                    .transpose()
+            };
+            let (lower, upper) = (bound(&part.lower)?, bound(&part.upper)?);
+            // Beside a slice an index is a slice from 1.
+            let one = || Expr::Const(Value::Int4(1), SqlType::Int4);
+            let lower = lower.or_else(|| (!part.is_slice).then(one));
+            parts.push((lower, upper));
+        }
+        let of = if is_slice { ty } else { element };
+        let value = self.at.typed(&value.text, of, modifier)?;
+        if let ([(_, Some(_))], false) = (parts.as_slice(), is_slice)
+            && let Some((_, Some(index))) = parts.pop()
+        {
+            self.at.add(Action::AssignElement { slot, index, value });
             return Ok(());
         }
-        let value = self.at.typed(&value.text, element, modifier)?;
-        self.at.add(Action::AssignElement { slot, index, value });
+        let whole = Expr::Param(slot, ty);
+        let (name, arguments) = match is_slice {
+            true => with_slice(whole, parts, value),
+            false => with_element(whole, parts, value, element),
+        };
+        let name = if is_slice { name } else { "[,]:=" };
+        let value = self.at.apply(name, arguments)?;
+        self.at.add(Action::Assign { slot, value });
         Ok(())
     }
 

@@ -286,12 +286,13 @@ impl Lowering<'_, '_, '_> {
     pub(super) fn for_each(
         &mut self,
         label: Option<&str>,
-        target: &Target,
+        (target, slice): (&Target, usize),
         array: &SqlText,
         body: &[Statement],
     ) -> SqlResult<()> {
         let array = self.at.expression(&array.text)?;
-        let Some(element) = array.ty().element() else {
+        let whole = array.ty();
+        let Some(element) = whole.element() else {
             let message = format!(
                 "FOREACH expression must yield an array, not type {}",
                 array.ty()
@@ -300,6 +301,21 @@ impl Lowering<'_, '_, '_> {
         };
         let slot = self.slot(target)?;
         let (ty, modifier) = self.slot_type(slot);
+        let wrong = match (slice, ty.element().is_some()) {
+            (0, true) => Some("FOREACH loop variable must not be of an array type"),
+            (1.., false) => Some("FOREACH ... SLICE loop variable must be of an array type"),
+            _ => None,
+        };
+        if let Some(message) = wrong {
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+        }
+        let (array, element) = match slice {
+            0 => (array, element),
+            slice => {
+                let slice = Expr::Const(Value::Int4(slice as i32), SqlType::Int4);
+                (self.at.apply("[slices]", vec![array, slice])?, whole)
+            }
+        };
         let between = match ty == element {
             true => slot,
             false => self.at.variables.hidden(element),
