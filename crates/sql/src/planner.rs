@@ -273,11 +273,12 @@ impl<'a> Planner<'a> {
         &self.path
     }
 
-    /// Whether who reads a definition finds a schema's objects by their bare names, if no other is in the way.
-    pub fn is_read_from(&self, schema: &str) -> bool {
+    /// Whether who reads a definition finds an object of a schema by its bare name. `hides`: another schema's object is in the way.
+    pub fn is_read_from(&self, schema: &str, hides: impl Fn(&str) -> bool) -> bool {
         let elsewhere = self.read_from.borrow();
         let path = elsewhere.as_deref().unwrap_or(&self.path);
-        path.iter().any(|known| known == schema)
+        let mut found = path.iter().filter(|known| *known == schema || hides(known));
+        found.next().is_some_and(|first| first == schema)
     }
 
     /// The same without the session's temporary schema, unless the path names it.

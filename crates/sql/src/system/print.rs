@@ -272,7 +272,15 @@ impl Printer<'_, '_, '_> {
         let parameters = found.signature.parameters.iter();
         let inputs = parameters.filter(|parameter| parameter.is_input());
         let record = &self.planner.catalog().routine(found.signature.id)?.record;
-        let name = match self.reader.is_read_from(&record.schema) {
+        let (catalog, key) = (self.planner.catalog(), found.signature.key());
+        let hides = |schema: &str| {
+            let mut others = self
+                .reader
+                .find_routines(Some(schema), &record.name)
+                .into_iter();
+            others.any(|other| other.signature(catalog).is_ok_and(|one| one.key() == key))
+        };
+        let name = match self.reader.is_read_from(&record.schema, hides) {
             true => quoted(&record.name),
             false => format!("{}.{}", quoted(&record.schema), quoted(&record.name)),
         };
