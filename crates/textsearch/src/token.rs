@@ -4,8 +4,8 @@
 //! put together are the text, but for parts of compounds, hosts and paths, which come again behind the whole; time in proportion to
 //! the text.  Does not: make words of tokens (`dictionary`).
 //!
-//! A token is looked for at a place in the order of [`Tokens::at_base`]; the first kind that fits is it. What may fail after a long
-//! way and be looked for again at the next place is remembered: the addresses of a run ([`Run`]), paths that lead nowhere, and that
+//! A token is looked for at a place in the order of `Tokens::at_base`; the first kind that fits is it. What may fail after a long
+//! way and be looked for again at the next place is remembered: the addresses of a run (`Run`), paths that lead nowhere, and that
 //! there is no end of a comment.
 
 pub use crate::kind::Kind;
