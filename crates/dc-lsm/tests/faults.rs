@@ -46,9 +46,9 @@ fn tablet_files(directory: &Path) -> u64 {
         .count() as u64
 }
 
-/// Waits for the background thread; a condition that stays false fails the test.
+/// Waits for the background thread, which rests while the machine is busy; a condition that stays false for a minute fails the test.
 fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    for _ in 0..2000 {
+    for _ in 0..12_000 {
         if condition() {
             return;
         }

@@ -57,8 +57,12 @@ impl End {
 
 /// Begins a COPY and gives it all of its data, up to its end.
 fn copy(client: &mut Client, data: &str) -> SqlResult<End> {
+    copy_by(client, "copy t from stdin", data)
+}
+
+fn copy_by(client: &mut Client, statement: &str, data: &str) -> SqlResult<End> {
     let session = client.session();
-    let statement = session.split("copy t from stdin").unwrap().remove(0);
+    let statement = session.split(statement).unwrap().remove(0);
     session.begin_simple(&statement)?;
     let step = session.execute("", 0, &mut Nothing)?;
     assert!(matches!(step, Step::CopyIn { .. }));
@@ -152,4 +156,30 @@ fn what_it_keeps_is_bounded() {
     let tag = copy(&mut client, &data).unwrap().tag();
     assert_eq!(tag, "COPY 2000");
     assert_eq!(rows(&mut client, "select count(*) from seen"), ["2000"]);
+}
+
+/// Goal: a default that takes a number of a counter waits for who has it, and is called once for each row in the end, by INSERT and by COPY.
+#[test]
+fn functions_of_a_table_are_begun_again() {
+    let (_dir, db) = open_with(
+        "create table counter (n int);
+        insert into counter values (0);
+        create function next_number() returns int language plpgsql as $$
+            declare r int; begin update counter set n = n + 1 returning n into r; return r; end $$;
+        create table t (id int primary key, a text, n int default next_number())",
+    );
+    let (mut a, mut b) = (db.client().unwrap(), db.client().unwrap());
+    a.query("begin; insert into t values (1, 'a')").unwrap();
+    let pause = waits(&mut b, "insert into t values (2, 'b'), (3, 'b')");
+    a.query("commit").unwrap();
+    ends(&mut b, pause);
+    a.query("begin; insert into t values (4, 'a')").unwrap();
+    let copied = copy_by(&mut b, "copy t (id, a) from stdin", "5\tx\n6\tx\n");
+    let pause = copied.unwrap().pause();
+    a.query("rollback").unwrap();
+    pause.wait();
+    assert_eq!(end(&mut b).unwrap().tag(), "COPY 2");
+    let all = rows(&mut a, "select id, n from t order by id");
+    assert_eq!(all, ["1|1", "2|2", "3|3", "5|4", "6|5"]);
+    assert_eq!(rows(&mut a, "select n from counter"), ["5"]);
 }

@@ -405,11 +405,14 @@ impl Catalog {
             .collect();
         let fired = alone.iter().filter(|_| !self.triggers.is_empty());
         let fired = fired.map(|(id, table)| (*id, self.triggers_around(table)));
-        let waits = references::Waits {
-            keys: &keys,
-            triggers: fired.collect(),
-            calling: self.calling(),
-        };
+        let calling = self.calling();
+        let waits = references::Waits::of(
+            &keys,
+            &references::Waiting {
+                triggers: fired.collect(),
+                calling: &calling,
+            },
+        );
         for (id, entry) in &mut self.tables {
             entry.table = match references::of_table(*id, &keys, &alone, &waits) {
                 Some(references) => Arc::new(quintet_ir::TableDef {

@@ -6,7 +6,7 @@
 //! Does not: check what a key may be between (`ddl::foreign_key`).
 
 use crate::records::{ForeignKeyRecord, TriggerRecord};
-use quintet_base::TableId;
+use quintet_base::{ConstraintId, TableId};
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::Arbiter;
 use quintet_ir::{ForeignKey, References, ReferentialAction};
@@ -18,7 +18,7 @@ pub(crate) fn of_table(
     id: TableId,
     keys: &[Arc<ForeignKeyRecord>],
     tables: &BTreeMap<TableId, TableRef>,
-    waits: &Waits<'_>,
+    waits: &Waits,
 ) -> Option<References> {
     // Tables whose rows may change: the table itself, and those that follow from its changes.
     let mut changing = vec![id];
@@ -97,13 +97,18 @@ pub(crate) enum Event {
     Update,
 }
 
-/// Who waits for what foreign keys bring about.
-pub(crate) struct Waits<'a> {
-    pub keys: &'a [Arc<ForeignKeyRecord>],
+/// Which actions of foreign keys something waits for.
+pub(crate) struct Waits {
+    deletes: BTreeSet<ConstraintId>,
+    updates: BTreeSet<ConstraintId>,
+}
+
+/// Who waits for changes of tables' rows.
+pub(crate) struct Waiting<'a> {
     /// The triggers that rows of a table may fire.
     pub triggers: BTreeMap<TableId, Vec<Arc<TriggerRecord>>>,
     /// Tables whose rows may have to call functions when they are written: that takes a statement.
-    pub calling: BTreeSet<TableId>,
+    pub calling: &'a BTreeSet<TableId>,
 }
 
 /// A change of a table's rows: of these columns, or their removal.
@@ -113,9 +118,46 @@ enum Change {
     Of(Vec<usize>),
 }
 
-impl Waits<'_> {
-    /// Whether a trigger waits for what a key brings about, or for what follows from that.
-    pub fn for_action(&self, key: &ForeignKeyRecord, event: Event) -> bool {
+impl Waits {
+    /// Looks at all that each key brings about, and at what follows from that.
+    pub fn of(keys: &[Arc<ForeignKeyRecord>], waiting: &Waiting<'_>) -> Waits {
+        let mut waits = Waits {
+            deletes: BTreeSet::new(),
+            updates: BTreeSet::new(),
+        };
+        if waiting.calling.is_empty() && waiting.triggers.values().all(Vec::is_empty) {
+            return waits;
+        }
+        let mut by_parent: BTreeMap<TableId, Vec<&ForeignKeyRecord>> = BTreeMap::new();
+        for key in keys {
+            by_parent.entry(key.parent).or_default().push(key);
+        }
+        for key in keys {
+            if waiting.for_action(key, Event::Delete, &by_parent) {
+                waits.deletes.insert(key.id);
+            }
+            if waiting.for_action(key, Event::Update, &by_parent) {
+                waits.updates.insert(key.id);
+            }
+        }
+        waits
+    }
+
+    fn for_action(&self, key: &ForeignKeyRecord, event: Event) -> bool {
+        match event {
+            Event::Delete => self.deletes.contains(&key.id),
+            Event::Update => self.updates.contains(&key.id),
+        }
+    }
+}
+
+impl Waiting<'_> {
+    fn for_action(
+        &self,
+        key: &ForeignKeyRecord,
+        event: Event,
+        by_parent: &BTreeMap<TableId, Vec<&ForeignKeyRecord>>,
+    ) -> bool {
         let Some(change) = brought_about(key, event) else {
             return false;
         };
@@ -126,7 +168,7 @@ impl Waits<'_> {
             if self.of_change(table, &change) {
                 return true;
             }
-            for key in self.keys.iter().filter(|key| key.parent == table) {
+            for key in by_parent.get(&table).into_iter().flatten() {
                 let event = match &change {
                     Change::Removal => Event::Delete,
                     Change::Of(columns) if meet(columns, &key.parent_columns) => Event::Update,
