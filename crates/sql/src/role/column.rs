@@ -5,13 +5,13 @@
 //! say which columns a statement reads or writes (`planner`).
 
 use super::access::{grants, items};
-use super::acl::{self, Acl, Behavior, Item, Mode, all_of};
-use super::grant::{grantees, invalid};
+use super::acl::{self, Acl, Item, all_of};
+use super::grant::{grantees, invalid, list_changed};
 use super::{Roles, denied};
 use crate::draft::Draft;
 use crate::planner::Planner;
 use crate::records::ColumnAccessRecord;
-use pg_query::protobuf::{DropBehavior, GrantStmt};
+use pg_query::protobuf::GrantStmt;
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::{Object, ObjectKind, Part, Privileges};
 use std::collections::BTreeMap;
@@ -242,30 +242,7 @@ fn changed(
     } else if granted != privileges && privileges != OF_COLUMNS {
         warn("not all privileges");
     }
-    let behavior = match statement.behavior() {
-        DropBehavior::DropCascade => Behavior::Cascade,
-        _ => Behavior::Restrict,
-    };
-    let (is_grant, option) = (statement.is_grant, statement.grant_option);
-    let part = |yes: bool| if yes { granted } else { Privileges::NONE };
-    let mut next = list.to_vec();
-    for grantee in grantees {
-        if is_grant && option && *grantee == RoleId::PUBLIC {
-            return Err(SqlError::new(
-                SqlState::INVALID_GRANT_OPERATION,
-                "grant options can only be granted to roles",
-            ));
-        }
-        let item = Item {
-            grantee: *grantee,
-            grantor,
-            privileges: part(is_grant || !option),
-            options: part(!is_grant || option),
-        };
-        let mode = if is_grant { Mode::Add } else { Mode::Remove };
-        next = acl::update(&next, item, mode, owner, behavior)?;
-    }
-    Ok(next)
+    list_changed(list, statement, granted, (grantees, grantor), owner)
 }
 
 /// The lists of a relation whose owner is another now.

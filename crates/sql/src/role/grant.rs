@@ -283,7 +283,7 @@ fn changed(
     }
     let access = roles.access_of(object);
     let owner = access.owner;
-    let mut list = access.list(object.kind).into_owned();
+    let list = access.list(object.kind).into_owned();
     let role = planner.context.user.role;
     let (grantor, may) = acl::best_grantor(roles, &list, role, owner, privileges);
     if may.is_empty() {
@@ -303,6 +303,25 @@ fn changed(
     } else if wanted.is_some() && granted != privileges {
         planner.warning(state, format!("not all privileges {verb} for \"{name}\""));
     }
+    let list = list_changed(&list, statement, granted, (grantees, grantor), owner)?;
+    Ok(Access {
+        owner,
+        acl: Some(list),
+    })
+}
+
+/// A list as GRANT or REVOKE of these privileges leaves it.
+///
+/// # Errors
+/// `0LP01` for grant options of PUBLIC; what depends on what is taken back.
+pub(super) fn list_changed(
+    list: &[Item],
+    statement: &GrantStmt,
+    granted: Privileges,
+    (grantees, grantor): (&[RoleId], RoleId),
+    owner: RoleId,
+) -> SqlResult<Vec<Item>> {
+    let mut list = list.to_vec();
     let behavior = match statement.behavior() {
         DropBehavior::DropCascade => Behavior::Cascade,
         _ => Behavior::Restrict,
@@ -325,8 +344,5 @@ fn changed(
         let mode = if is_grant { Mode::Add } else { Mode::Remove };
         list = acl::update(&list, item, mode, owner, behavior)?;
     }
-    Ok(Access {
-        owner,
-        acl: Some(list),
-    })
+    Ok(list)
 }
