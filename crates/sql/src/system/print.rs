@@ -733,7 +733,11 @@ impl Printer<'_, '_, '_> {
         let resolved = function::resolve(&name, &own?);
         let (name, wanted) = match resolved {
             Ok(found) => (name, found.args),
-            Err(_) => self.routine(call).unwrap_or((name, Vec::new())),
+            Err(_) => match (self.routine(call), call.funcname.len()) {
+                (Some(found), 1) => found,
+                // A view's text has its schemas already.
+                (found, _) => (name, found.map_or(Vec::new(), |(_, wanted)| wanted)),
+            },
         };
         let args = call
             .args
