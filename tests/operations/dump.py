@@ -95,6 +95,11 @@ create table listed (k char(2), n int) partition by list (k);
 create table listed_1 partition of listed for values in ('a', 'b''', null);
 insert into listed values ('a', 1), ('b''', 2), (null, 3);
 create table watched (id int primary key, n int, times int default 0);
+create function other.label(a int) returns text language plpgsql immutable as $$ begin return 'n' || a; end $$;
+create table called (id int primary key default public.add_one(4), n int check (public.sq(n) < 1000), label text generated always as (other.label(id)) stored);
+create index called_label on called (other.label(n)) where public.sq(n) > 4;
+insert into called (n) values (3);
+insert into called (id, n) values (7, 2), (8, 30);
 create function other.count_up() returns trigger language plpgsql as $$ begin new.times := old.times + tg_argv[0]::int; return new; end $$;
 create function other.never() returns trigger language plpgsql as $$ begin raise exception 'never'; end $$;
 create trigger counts before update of n on watched for each row when (old.n is distinct from new.n)
