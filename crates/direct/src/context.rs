@@ -177,7 +177,7 @@ impl<'e> Env<'e> {
         quintet_ir::eval_predicate(predicate, frame, params, &self.calling())
     }
 
-    /// Evaluates an expression that calls no function of the catalogue and has no query in it: a key, a check,
+    /// Evaluates an expression that calls no function of the catalogue and has no query in it: a key,
     /// the filter of a scan.
     pub fn eval_plain(&self, expr: &Expr, frame: &[Value]) -> SqlResult<Value> {
         quintet_ir::eval(expr, frame, self.params, self.host)

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 const SHOWN_BYTES_MAX: usize = 64;
 
 /// What a column is in a row that was written before there was the column: the same for all, but for a hidden one, which is computed
-/// from the row. So an index over an expression needs no rewriting.
+/// from the row. So an index over an expression needs no rewriting, unless that calls functions, which takes a session.
 pub(crate) fn unstored(table: &TableDef, number: usize, row: &RowReader<'_>) -> SqlResult<Value> {
     let column = &table.columns[number];
     let Some(source) = column.generated.as_ref().filter(|_| column.hidden) else {

@@ -30,6 +30,7 @@
 
 mod alter;
 mod attribute;
+mod callers;
 mod comment;
 mod constraint;
 mod domain;

@@ -5,7 +5,7 @@
 //! Does not: INSTEAD OF, TRUNCATE, transition tables, deferred constraint triggers (0A000); look at the function's body, which is made
 //! for the table when a statement first fires it.
 
-use super::table_object;
+use super::{callers, table_object};
 use crate::catalog::Catalog;
 use crate::command::Planned;
 use crate::draft::{Draft, spaces_of};
@@ -23,10 +23,9 @@ use pg_query::protobuf::{
     AlterTableCmd, AlterTableType, CreateTrigStmt, DropStmt, Node, RangeVar, RenameStmt,
 };
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState};
+use quintet_ir::Privileges;
 use quintet_ir::ddl::Work;
-use quintet_ir::expressions::callees;
 use quintet_ir::schema::{TableDef, TableRef};
-use quintet_ir::{Expr, Privileges};
 use std::sync::Arc;
 
 /// What the parser says of when and why a trigger fires.
@@ -460,7 +459,7 @@ pub(crate) fn release_function(
 ) -> SqlResult<()> {
     let catalog = draft.planner.catalog();
     let needing = catalog.triggers().filter(|t| t.function == function);
-    release_expressions(catalog, function, what, cascade)?;
+    callers::release(catalog, function, what, cascade)?;
     let objects: Vec<(u32, String)> = needing
         .map(|trigger| {
             let table = catalog.rows_of(trigger.table);
@@ -492,61 +491,6 @@ pub(crate) fn release_function(
         draft.drop_trigger(trigger);
     }
     Ok(())
-}
-
-/// Sees to it that no expression of a table calls a function any more.
-fn release_expressions(
-    catalog: &Catalog,
-    function: RoutineId,
-    what: &str,
-    cascade: bool,
-) -> SqlResult<()> {
-    let calls = |expr: &Expr| {
-        let mut found = Vec::new();
-        callees(expr, &mut found);
-        found.iter().any(|callee| callee.id == function)
-    };
-    let mut details = Vec::new();
-    for table in catalog.tables() {
-        let name = &table.name;
-        for (number, column) in table.columns.iter().enumerate().filter(|(_, c)| !c.dropped) {
-            if column.default.as_ref().is_some_and(calls) {
-                let column = &column.name;
-                details.push(format!("default value for column {column} of table {name}"));
-            }
-            if !column.generated.as_ref().is_some_and(calls) {
-                continue;
-            }
-            if !column.hidden {
-                details.push(format!("column {} of table {name}", column.name));
-                continue;
-            }
-            let indexes = table.indexes.iter();
-            let indexes = indexes.filter(|index| index.columns.contains(&number));
-            details.extend(indexes.map(|index| format!("index {}", index.name)));
-        }
-        let checks = table.checks.iter().filter(|check| calls(&check.condition));
-        details.extend(checks.map(|check| format!("constraint {} on table {name}", check.name)));
-    }
-    if details.is_empty() {
-        return Ok(());
-    }
-    if cascade {
-        return Err(SqlError::unsupported(format!(
-            "CASCADE to what calls {what}: {}",
-            details.join(", ")
-        )));
-    }
-    let details: Vec<String> = details
-        .iter()
-        .map(|object| format!("{object} depends on {what}"))
-        .collect();
-    Err(SqlError::new(
-        SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
-        format!("cannot drop {what} because other objects depend on it"),
-    )
-    .detail(details.join("\n"))
-    .hint("Use DROP ... CASCADE to drop the dependent objects too."))
 }
 
 /// Whether a trigger's condition names a column.

@@ -111,16 +111,21 @@ fn session_that_fires(trigger: &TriggerRecord) -> SqlResult<Option<Expr>> {
     if in_replica && elsewhere {
         return Ok(None);
     }
-    let found = function::resolve(function::IS_REPLICA, &[])?;
-    let is_replica = Expr::Call {
-        function: found.function,
-        args: Vec::new(),
-        ty: found.result,
-    };
+    let is_replica = is_replica()?;
     Ok(Some(match in_replica {
         true => is_replica,
         false => Expr::Not(Box::new(is_replica)),
     }))
+}
+
+/// Whether the session is a replica's.
+fn is_replica() -> SqlResult<Expr> {
+    let found = function::resolve(function::IS_REPLICA, &[])?;
+    Ok(Expr::Call {
+        function: found.function,
+        args: Vec::new(),
+        ty: found.result,
+    })
 }
 
 /// True if a statement fires triggers.

@@ -10,7 +10,7 @@
 //!   row of the parent ──► AFTER … ROW ──► action(old key, new key) ──► DELETE or UPDATE of the child ──► its triggers, its actions
 //! ```
 
-use super::{Event, Firing, Seen};
+use super::{Event, Firing, Seen, is_replica};
 use crate::catalog::Catalog;
 use crate::expr::and;
 use crate::planner::PlanContext;
@@ -19,12 +19,13 @@ use crate::references;
 use crate::routine::embed::Embedding;
 use crate::routine::link::Linker;
 use crate::row_security::PartOf;
+use crate::row_value;
 use crate::system::print::quoted;
 use crate::variables::Variables;
 use quintet_base::{ConstraintId, SqlError, SqlResult, TypeMod};
 use quintet_ir::routine::{Action, Into, Output, Slot};
 use quintet_ir::schema::TableDef;
-use quintet_ir::{Expr, Guise, Object, ObjectKind, ReferentialAction, Routine, function};
+use quintet_ir::{Expr, Guise, Object, ObjectKind, ReferentialAction, Routine};
 
 /// An action of a foreign key.
 pub(super) struct Follow {
@@ -76,6 +77,7 @@ impl Embedding<'_, '_> {
         for follow in follows {
             let mut arguments = values(&seen.old, &follow.columns)?;
             // A NULL is nobody's parent.
+            let is_there = |value| Expr::Not(Box::new(row_value::is_null(value)));
             let mut conditions: Vec<Expr> = arguments.iter().map(is_there).collect();
             if event == Event::Update {
                 let new = values(&seen.new, &follow.columns)?;
@@ -98,26 +100,13 @@ impl Embedding<'_, '_> {
                 },
             });
             // What a replica writes has been followed elsewhere.
-            let found = function::resolve(function::IS_REPLICA, &[])?;
-            let is_replica = Expr::Call {
-                function: found.function,
-                args: Vec::new(),
-                ty: found.result,
-            };
-            conditions.push(Expr::Not(Box::new(is_replica)));
+            conditions.push(Expr::Not(Box::new(is_replica()?)));
             self.add(Action::If {
                 branches: vec![(Expr::And(conditions), vec![call])],
                 otherwise: Vec::new(),
             });
         }
         Ok(())
-    }
-}
-
-fn is_there(value: &Expr) -> Expr {
-    Expr::IsNull {
-        input: Box::new(value.clone()),
-        negated: true,
     }
 }
 
