@@ -178,6 +178,8 @@ states! {
     DUPLICATE_CURSOR = b"42P03";
     /// A prepared statement twice.
     DUPLICATE_PREPARED_STATEMENT = b"42P05";
+    /// A database twice.
+    DUPLICATE_DATABASE = b"42P04";
     /// A schema twice.
     DUPLICATE_SCHEMA = b"42P06";
     /// A table, index or sequence twice.

@@ -119,6 +119,11 @@ impl Batches {
         }
     }
 
+    /// How many may run side by side.
+    pub fn lanes(&self) -> usize {
+        self.lanes_max
+    }
+
     /// Puts a call into the line. `modes`: of the catalogue that it was planned with, at its level.
     ///
     /// # Errors

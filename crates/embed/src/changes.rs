@@ -228,7 +228,7 @@ impl Changes {
             key: None,
             row: None,
         };
-        let changed = record.changes().filter(|c| c.space == Catalog::SPACE);
+        let changed = record.changes().filter(|c| c.space == self.db.place.space);
         let changed: Vec<CatalogChange> = changed
             .map(|change| CatalogChange {
                 key: change.key.to_vec(),

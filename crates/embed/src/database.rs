@@ -11,7 +11,7 @@
 //! DIR/temp/     rows of statements that memory has no room for
 //! ```
 //!
-//! System spaces: 1 catalogue records, 2 sequence counters, 3 the turn of schema changes, 4 names of
+//! System spaces: 1 catalogue records of the first database, and what all share, 2 sequence counters, 3 the turn of schema changes, 4 names of
 //! key-value buckets, 5 tables as they were (`past`), 6 what was committed ahead of a schema change. Buckets live from [`FIRST_BUCKET`] up, tables and indexes below.
 
 use crate::activity::Activity;
@@ -22,13 +22,13 @@ use crate::chains::{ChainStats, Chains};
 use crate::channels::Channels;
 use crate::classified::Levels;
 use crate::contention::Contention;
+use crate::databases::{House, Place, spaces_of_others};
 use crate::history::{self, History};
 use crate::past::PAST_SPACE;
 use crate::session::{Session, SessionOptions};
 use crate::spill::SpillRoom;
 use crate::temporary::Numbers;
 use arc_swap::{ArcSwap, Guard};
-use parking_lot::{Condvar, Mutex};
 use quintet_base::{Durability, Level, Lsn, SpaceId, SqlError, SqlResult, Timestamp, limits};
 use quintet_dc::{DataComponent, Direction, KeyRange};
 use quintet_dc_lsm::{LsmConfig, LsmStore};
@@ -178,8 +178,9 @@ pub(crate) struct Inner {
     pub direct: Direct,
     /// For rows of statements.
     pub spill: Arc<SpillRoom>,
-    schema: ArcSwap<Schema>,
-    revisions: AtomicU64,
+    /// See [`Inner::schema`].
+    pub schema: ArcSwap<Schema>,
+    pub revisions: AtomicU64,
     /// Calls that were run again after a lost conflict.
     pub retries: AtomicU64,
     /// Transactions that were undone.
@@ -193,21 +194,24 @@ pub(crate) struct Inner {
     pub channels: Arc<Channels>,
     pub advisory: Arc<AdvisoryLocks>,
     pub alarms: Arc<Alarms>,
-    /// True while a schema change may be committed and not published yet. Set and reset by the session
-    /// that has the turn to change the schema, read by whoever has it next.
-    publishing: (Mutex<bool>, Condvar),
+    /// What it has in common with the other databases of the directory.
+    pub house: Arc<House>,
+    /// Which of them it is.
+    pub place: Place,
     /// What was in the way of whom.
     pub contention: Contention,
     /// Moments that can be read.
     pub history: History,
     /// Held while the directory is open.
-    _lock: Arc<dyn DiskFile>,
+    pub _lock: Arc<dyn DiskFile>,
 }
 
 /// An open database. Clones share it.
 #[derive(Clone)]
 pub struct Database {
     pub(crate) inner: Arc<Inner>,
+    /// It keeps the others.
+    pub(crate) _first: Option<Arc<Inner>>,
 }
 
 /// Counters of all rooms.
@@ -319,6 +323,7 @@ impl Database {
         let mut used = catalog.spaces();
         used.extend([TURN_SPACE, BUCKET_SPACE, PAST_SPACE, AHEAD_SPACE]);
         used.extend(buckets);
+        used.extend(spaces_of_others(&tc, &catalog)?);
         // Before anything is forgotten.
         if let Some(highest) = tc.highest_space(SpaceId(FIRST_BUCKET)) {
             catalog.pass_over(highest);
@@ -349,7 +354,8 @@ impl Database {
             contention: Contention::default(),
             history: History::new(config.history),
             revisions: AtomicU64::new(2),
-            publishing: Default::default(),
+            house: Arc::default(),
+            place: Place::first(),
             _lock: lock,
             clock: Arc::clone(&clock),
             log,
@@ -367,13 +373,16 @@ impl Database {
             replay_bytes_max,
         };
         let inner = Arc::new(inner);
-        if inner.schema().catalog.temporary_sessions().is_empty() {
-            return Ok((Database { inner }, report));
+        inner.house.found(&inner);
+        inner.open_others()?;
+        for database in inner.house.all() {
+            database.drop_left_over()?;
         }
-        // A session that ends drops what others have left.
-        let ending = Session::open(Arc::clone(&inner), SessionOptions::default());
-        drop(ending.map_err(Error::Catalog)?);
-        Ok((Database { inner }, report))
+        let database = Database {
+            inner,
+            _first: None,
+        };
+        Ok((database, report))
     }
 
     /// Opens a SQL session.
@@ -467,36 +476,42 @@ impl Inner {
         self.revisions.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub fn publish(&self, schema: Schema) {
-        self.schema.store(Arc::new(schema));
-        let _guard = self.publishing.0.lock();
-        self.publishing.1.notify_all();
+    /// Drops temporary tables that sessions before have left.
+    fn drop_left_over(self: &Arc<Inner>) -> Result<(), Error> {
+        if self.schema().catalog.temporary_sessions().is_empty() {
+            return Ok(());
+        }
+        // A session that ends drops what others have left.
+        let ending = Session::open(Arc::clone(self), SessionOptions::default());
+        drop(ending.map_err(Error::Catalog)?);
+        Ok(())
     }
 
     /// To be called by whoever has the turn to change the schema, before the commit that gives the turn away.
     pub fn about_to_publish(&self) -> Unpublished<'_> {
-        *self.publishing.0.lock() = true;
+        *self.house.publishing.0.lock() = true;
         Unpublished(self)
     }
 
     /// A schema change is visible a moment before its schema is published; nobody may plan with the
     /// old one after that. The moment is a few instructions of the committing thread.
     pub fn wait_for_schema(&self) {
-        if self.schema.load().timestamp >= self.tc.last_fence() {
+        let house = &self.house;
+        if house.published() >= self.tc.last_fence() {
             return;
         }
-        let mut guard = self.publishing.0.lock();
-        while self.schema.load().timestamp < self.tc.last_fence() {
-            self.publishing.1.wait(&mut guard);
+        let mut guard = house.publishing.0.lock();
+        while house.published() < self.tc.last_fence() {
+            house.publishing.1.wait(&mut guard);
         }
     }
 
     /// To be called with the turn to change the schema: the turn comes with the commit of the change before,
     /// a moment before that one is published, and not every change raises a fence to wait for.
     pub fn wait_for_published(&self) {
-        let mut unpublished = self.publishing.0.lock();
+        let mut unpublished = self.house.publishing.0.lock();
         while *unpublished {
-            self.publishing.1.wait(&mut unpublished);
+            self.house.publishing.1.wait(&mut unpublished);
         }
     }
 }
@@ -506,8 +521,8 @@ pub(crate) struct Unpublished<'a>(&'a Inner);
 
 impl Drop for Unpublished<'_> {
     fn drop(&mut self) {
-        *self.0.publishing.0.lock() = false;
-        self.0.publishing.1.notify_all();
+        *self.0.house.publishing.0.lock() = false;
+        self.0.house.publishing.1.notify_all();
     }
 }
 
@@ -598,16 +613,23 @@ fn check_format(disk: &dyn Disk, data: &Path) -> Result<bool, Error> {
 
 /// The catalogue, and the spaces of key-value buckets.
 fn load_catalog(tc: &Tc) -> Result<(Catalog, Vec<SpaceId>), Error> {
+    let records = records_of(tc, Catalog::SPACE)?;
     let txn = tc.begin(Level::Snapshot);
-    let mut records = Vec::new();
-    let mut scan = txn.scan(Catalog::SPACE, &KeyRange::all(), Direction::Forward)?;
-    while let Some((key, value)) = scan.next(&txn)? {
-        records.push((key.to_vec(), value.to_vec()));
-    }
     let mut buckets = Vec::new();
     let mut scan = txn.scan(BUCKET_SPACE, &KeyRange::all(), Direction::Forward)?;
     while let Some((_, value)) = scan.next(&txn)? {
         buckets.extend(crate::kv::bucket_space(&value));
     }
     Ok((Catalog::load(records).map_err(Error::Catalog)?, buckets))
+}
+
+/// The records of a catalogue.
+pub(crate) fn records_of(tc: &Tc, space: SpaceId) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Error> {
+    let txn = tc.begin(Level::Snapshot);
+    let mut records = Vec::new();
+    let mut scan = txn.scan(space, &KeyRange::all(), Direction::Forward)?;
+    while let Some((key, value)) = scan.next(&txn)? {
+        records.push((key.to_vec(), value.to_vec()));
+    }
+    Ok(records)
 }

@@ -8,6 +8,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `database` | [`Database`]: open, recover, close, counters |
+//! | `databases` | several of them in one directory |
 //! | `backup` | everything as of one log position: out, and in again |
 //! | `changes` | what was committed, in order, out of the log |
 //! | `kv` | buckets and transactions on bytes |
@@ -44,6 +45,7 @@ mod client;
 mod contention;
 mod copy_in;
 mod database;
+mod databases;
 mod guised;
 mod history;
 mod host;

@@ -112,7 +112,8 @@ impl House for DatabaseHouse {
             settings: std::mem::take(&mut guest.startup.settings),
         };
         let user = options.user.clone();
-        let session = match self.0.session(options) {
+        let database = self.0.named(&options.database);
+        let session = match database.and_then(|database| database.session(options)) {
             Ok(session) => session,
             Err(error) => return guest.refuse(&error).await,
         };

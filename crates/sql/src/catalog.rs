@@ -10,6 +10,7 @@
 //!                      \------apply(changes)------> Catalog'
 //! ```
 
+use crate::databases::Databases;
 use crate::partition::Divisions;
 use crate::records::{
     self, AccessRecord, ColumnAccessRecord, CommentsRecord, Counters, DefaultsRecord,
@@ -92,6 +93,7 @@ pub struct Catalog {
     security: BTreeMap<TableId, Arc<SecurityRecord>>,
     divisions: Divisions,
     roles: Arc<Roles>,
+    databases: Arc<Databases>,
 }
 
 /// Writes a record into a map, or takes it out.
@@ -138,6 +140,7 @@ impl Catalog {
             security: BTreeMap::new(),
             divisions: Divisions::default(),
             roles: Arc::new(Roles::new()),
+            databases: Arc::default(),
         };
         let changes: Vec<CatalogChange> = records
             .into_iter()
@@ -229,6 +232,10 @@ impl Catalog {
                 }
                 (key @ (RecordKey::Partitioning(_) | RecordKey::Partition(_)), value) => {
                     next.divisions.put(key, value.as_deref(), &mut divided)?;
+                }
+                (RecordKey::Database(number), value) => {
+                    let databases = Arc::make_mut(&mut next.databases);
+                    replace(databases, number, value.as_deref())?;
                 }
                 (RecordKey::Role(id), value) => {
                     let record = value.as_deref().map(records::read_role);
@@ -801,13 +808,32 @@ impl Catalog {
         &self.roles
     }
 
+    /// Numbers of all sequences.
+    pub fn sequence_ids(&self) -> Vec<SequenceId> {
+        self.sequences.keys().copied().collect()
+    }
+
+    /// Names of databases.
+    pub(crate) fn database_records(&self) -> &Arc<Databases> {
+        &self.databases
+    }
+
+    /// The same with other databases, and other roles if there are any.
+    pub(crate) fn sharing(&self, roles: Option<Roles>, databases: Arc<Databases>) -> Catalog {
+        Catalog {
+            roles: roles.map_or_else(|| Arc::clone(&self.roles), Arc::new),
+            databases,
+            ..self.clone()
+        }
+    }
+
     /// Gives out no number up to this one any more: something of it may still be there.
     pub fn pass_over(&mut self, space: SpaceId) {
         self.next_id = self.next_id.max(space.0.saturating_add(1));
     }
 
     /// The next number to give out.
-    pub(crate) fn next_id(&self) -> u32 {
+    pub fn next_id(&self) -> u32 {
         self.next_id
     }
 }

@@ -4,6 +4,7 @@
 //! of the transactional path hold IR, the rest are for the session.  Does not: carry anything out.
 
 use crate::catalog::CatalogChange;
+use crate::databases::DatabaseChange;
 use crate::records::RecordKey;
 use quintet_base::{Level, SqlError, SqlType, TableId};
 use quintet_ir::Expr;
@@ -238,9 +239,16 @@ pub struct DdlPlan {
     pub then: Option<Arc<Procedure>>,
     /// Names and values that are kept for later: the session knows whether it would take them.
     pub settings: Vec<(String, String)>,
+    /// What becomes of a database as a whole: outside of transaction blocks, and nobody else may be there who is in the way.
+    pub database: Option<DatabaseChange>,
 }
 
 impl DdlPlan {
+    /// Whether a database goes.
+    pub fn drops_database(&self) -> bool {
+        matches!(self.database, Some(DatabaseChange::Drop { .. }))
+    }
+
     /// Whether it may change one of these tables, or what refers to what.
     pub fn touches(&self, tables: &[TableId]) -> bool {
         let touches = |change: &CatalogChange| match RecordKey::decode(&change.key) {

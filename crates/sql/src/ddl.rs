@@ -9,7 +9,7 @@
 //! | here | DROP, TRUNCATE |
 //! | `ddl/rename` | RENAME |
 //! | `ddl/set_schema`, `ddl/moving` | SET SCHEMA, ALTER SCHEMA … RENAME; the texts that name what has moved |
-//! | `ddl/schema`, `ddl/extension` | schemas; extensions |
+//! | `ddl/database`, `ddl/schema`, `ddl/extension` | databases; schemas; extensions |
 //! | `ddl/trigger`, `ddl/matview`, `ddl/policy` | triggers; materialized views; policies |
 //! | `ddl/view` | views |
 //! | `ddl/user_type`, `ddl/attribute`, `ddl/domain`, `ddl/drop_type` | types and domains |
@@ -33,6 +33,7 @@ mod attribute;
 mod callers;
 mod comment;
 mod constraint;
+mod database;
 mod domain;
 mod drop_type;
 mod exclusion;
@@ -121,6 +122,8 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         }
         NodeEnum::AlterRoleSetStmt(statement) => role::alter_role(planner, statement)?,
         NodeEnum::AlterDatabaseSetStmt(statement) => role::alter_database(planner, statement)?,
+        NodeEnum::CreatedbStmt(statement) => database::create(planner, statement)?,
+        NodeEnum::DropdbStmt(statement) => database::drop(planner, statement)?,
         NodeEnum::DropRoleStmt(statement) => role::drop(planner, statement)?,
         NodeEnum::GrantStmt(statement) => role::grant(planner, statement)?,
         NodeEnum::AlterOwnerStmt(statement) => role::alter_owner(planner, statement)?,

@@ -7,6 +7,7 @@
 use crate::catalog::{Catalog, CatalogChange, Relation};
 use crate::command::{Command, DdlPlan, Planned};
 use crate::composite::check_kept;
+use crate::databases::{DatabaseChange, DatabaseRecord};
 use crate::ddl::{check_keys, refuse_actions};
 use crate::partition::{PartitionRecord, PartitioningRecord};
 use crate::planner::Planner;
@@ -42,6 +43,8 @@ pub(crate) struct Draft<'p, 'a> {
     then: Option<Arc<Procedure>>,
     /// See [`DdlPlan::settings`].
     settings: Vec<(String, String)>,
+    /// See [`DdlPlan::database`].
+    database: Option<DatabaseChange>,
     /// Names that this change takes.
     taken: BTreeSet<String>,
     /// Names that this change gives back.
@@ -57,6 +60,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             work: Vec::new(),
             then: None,
             settings: Vec::new(),
+            database: None,
             taken: BTreeSet::new(),
             freed: BTreeSet::new(),
         }
@@ -390,6 +394,29 @@ impl<'p, 'a> Draft<'p, 'a> {
     /// Removes a role.
     pub fn drop_role(&mut self, id: RoleId) {
         self.changes.push(records::remove(RecordKey::Role(id)));
+    }
+
+    /// Writes a database's record, and what becomes of it as a whole.
+    pub fn put_database(
+        &mut self,
+        record: &DatabaseRecord,
+        change: DatabaseChange,
+    ) -> SqlResult<()> {
+        self.database = Some(change);
+        self.note_database(record)
+    }
+
+    /// Writes what a database's name means, and does nothing to any.
+    pub fn note_database(&mut self, record: &DatabaseRecord) -> SqlResult<()> {
+        let key = RecordKey::Database(record.number);
+        self.changes.push(records::write(key, record)?);
+        Ok(())
+    }
+
+    /// Forgets a name of a database.
+    pub fn forget_database(&mut self, number: u32) {
+        self.changes
+            .push(records::remove(RecordKey::Database(number)));
     }
 
     /// Writes what objects to come are granted.
@@ -780,6 +807,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             work: self.work,
             then: self.then,
             settings: self.settings,
+            database: self.database,
         };
         Ok(self.planner.command(Command::Ddl(plan), tag))
     }

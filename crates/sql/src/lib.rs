@@ -51,6 +51,7 @@ pub mod command;
 mod composite;
 mod condition;
 mod copy;
+mod databases;
 mod ddl;
 mod delete;
 mod distinct;
@@ -123,6 +124,7 @@ mod within_group;
 
 pub use catalog::{Catalog, CatalogChange};
 pub use command::{Command, Planned};
+pub use databases::{DatabaseChange, DatabaseRecord, DatabaseStand, FIRST_NAME};
 pub use ddl::{plan_commit, plan_discard, renew};
 pub use dump::DumpLine;
 pub use feed::Feed;

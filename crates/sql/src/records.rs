@@ -641,6 +641,8 @@ pub(crate) enum RecordKey {
     Defaults(u32),
     /// Of columns of the relation with this number.
     ColumnAccess(u32),
+    /// A name of a database. Of all databases, as roles are.
+    Database(u32),
 }
 
 impl RecordKey {
@@ -665,6 +667,7 @@ impl RecordKey {
             RecordKey::Access(number) => (33, number),
             RecordKey::Defaults(number) => (36, number),
             RecordKey::ColumnAccess(number) => (37, number),
+            RecordKey::Database(number) => (38, number),
             RecordKey::Settings(whose) => (34 + u8::from(whose.in_database), whose.role.0),
         };
         let mut key = vec![kind];
@@ -694,6 +697,7 @@ impl RecordKey {
             | RecordKey::Access(_)
             | RecordKey::Settings(_)
             | RecordKey::ColumnAccess(_)
+            | RecordKey::Database(_)
             | RecordKey::Defaults(_) => return None,
         };
         Some(Object { kind, number })
@@ -727,6 +731,7 @@ impl RecordKey {
             (33, _) => Ok(RecordKey::Access(number)),
             (36, _) => Ok(RecordKey::Defaults(number)),
             (37, _) => Ok(RecordKey::ColumnAccess(number)),
+            (38, _) => Ok(RecordKey::Database(number)),
             (34 | 35, _) => Ok(RecordKey::Settings(Whose {
                 in_database: *kind == 35,
                 role: RoleId(number),

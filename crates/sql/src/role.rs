@@ -129,6 +129,27 @@ impl Roles {
         };
     }
 
+    /// These with the roles that others are, and what their sessions begin with in any database; `None`: they are the same.
+    pub(crate) fn with_shared_of(&self, other: &Roles) -> Option<Roles> {
+        let anywhere = |roles: &Roles| {
+            let settings = roles.settings.iter();
+            let settings = settings.filter(|(whose, _)| !whose.in_database);
+            settings
+                .map(|(whose, record)| (*whose, record.clone()))
+                .collect::<Vec<_>>()
+        };
+        let settings = anywhere(other);
+        if self.roles == other.roles && anywhere(self) == settings {
+            return None;
+        }
+        let mut shared = self.clone();
+        shared.roles = other.roles.clone();
+        shared.settings.retain(|whose, _| whose.in_database);
+        shared.settings.extend(settings);
+        shared.settle();
+        Some(shared)
+    }
+
     /// Computes what follows from the records. To be called after the last of them has been put.
     pub(crate) fn settle(&mut self) {
         let plain = |id, name: &str| RoleRecord::plain(id, name);
@@ -172,8 +193,8 @@ impl Roles {
                 true => role.groups.iter().map(|group| group.role).collect(),
                 false => Vec::new(),
             };
-            // The owner of the one database.
-            if role.id == RoleId::BOOTSTRAP {
+            let owner = self.access(THE_DATABASE.number);
+            if role.id == owner.map_or(RoleId::BOOTSTRAP, |access| access.owner) {
                 groups.push(DATABASE_OWNER);
             }
             for group in groups {

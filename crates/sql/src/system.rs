@@ -18,7 +18,8 @@
 //! | `system/triggers` | pg_trigger, and definitions of triggers |
 //! | `system/policies` | pg_policy, pg_policies |
 //! | `system/comments` | pg_description |
-//! | `system/fixed` | pg_namespace, pg_type, pg_am, pg_database, pg_roles, pg_collation, pg_settings |
+//! | `system/databases` | pg_database |
+//! | `system/fixed` | pg_namespace, pg_type, pg_am, pg_roles, pg_collation, pg_settings |
 //! | `system/roles` | pg_roles, pg_user, pg_authid, pg_auth_members; owners and access lists, information_schema.table_privileges |
 //! | `system/functions`, `functions.txt`, `casts.txt` | what is built in of pg_proc; pg_cast |
 //! | `system/routines` | pg_proc, pg_language, information_schema.routines and parameters |
@@ -42,6 +43,7 @@ mod attributes;
 mod classes;
 mod comments;
 mod constraints;
+mod databases;
 mod dependencies;
 mod describe;
 mod fixed;

@@ -12,13 +12,17 @@ use crate::database::{Inner, Schema};
 use crate::step::{Pause, Reason, Step};
 use quintet_base::value::Array;
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_sql::DatabaseStand;
 use quintet_sql::role::READ_ALL_STATS;
 use quintet_sql::without_passwords;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// pg_database's number of the database.
+/// pg_database's number of the session's database.
 pub(super) const DATABASE: u32 = 5;
+
+/// Its number of the first database where another one asks, if no name of it is known.
+const FIRST_DATABASE: u32 = 1;
 
 /// What is told of a statement that is none of the role's business.
 const HIDDEN: &str = "<insufficient privilege>";
@@ -176,7 +180,8 @@ impl Asker<'_> {
     fn statistics(&self) -> Vec<Value> {
         let tc = self.db.tc.stats();
         let count = |count: u64| Value::Int8(i64::try_from(count).unwrap_or(i64::MAX));
-        let slots = self.db.activity.slots();
+        let mut slots = self.db.activity.slots();
+        slots.retain(|slot| self.database_of(slot) == DATABASE);
         let database = slots.first().map_or("", |slot| &*slot.database);
         let mut row = vec![
             Value::Oid(DATABASE),
@@ -198,6 +203,20 @@ impl Asker<'_> {
     fn may_see(&self, of: RoleId) -> bool {
         let roles = self.schema.catalog.roles();
         roles.has_privileges_of(self.role, of) || roles.has_privileges_of(self.role, READ_ALL_STATS)
+    }
+
+    /// The number by which `pg_database`, as this database shows it, has the one that a session is in.
+    fn database_of(&self, slot: &Slot) -> u32 {
+        let record = self.schema.catalog.database_named(&slot.database);
+        let (number, shown) = match record.map(|record| (record.stand, record.number)) {
+            Some((DatabaseStand::Own(_), number)) => (number, number),
+            Some((_, shown)) => (0, shown),
+            None => (0, FIRST_DATABASE),
+        };
+        match number == self.db.place.number {
+            true => DATABASE,
+            false => shown,
+        }
     }
 
     /// In the order of pg_stat_activity's columns.
@@ -228,7 +247,7 @@ impl Asker<'_> {
             (None, None) => text(""),
         };
         vec![
-            Value::Oid(DATABASE),
+            Value::Oid(self.database_of(slot)),
             text(&slot.database),
             Value::Int4(slot.number),
             Value::Null,

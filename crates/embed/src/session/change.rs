@@ -8,17 +8,25 @@
 use super::Session;
 use super::execute::{canceled, only_calls_commit};
 use super::planning::Prepared;
+use crate::activity::Interrupt;
 use crate::classified::Levels;
 use crate::database::Schema;
+use crate::databases::Closed;
 use crate::step::{Pause, Reason};
-use quintet_base::{Bytes, Durability, Level, SpaceId, SqlResult, Timestamp};
+use quintet_base::{Bytes, Durability, Level, SpaceId, SqlError, SqlResult, SqlState, Timestamp};
 use quintet_direct::{Context, Stop, translate};
 use quintet_ir::Procedure;
-use quintet_sql::Catalog;
+use quintet_ir::ddl::Work;
+use quintet_sql::DatabaseChange;
 use quintet_sql::command::{Command, DdlPlan};
 use quintet_tc::{Error as TcError, Strength, WaitPolicy};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// For so long others may take to leave a database that is to be dropped, as PostgreSQL lets them.
+const CLOSING_NANOS: u64 = 5_000_000_000;
+/// How often it is looked whether they have.
+const LOOKING_NANOS: u64 = 10_000_000;
 
 /// Whether the schema may be changed now.
 pub(super) enum Turn {
@@ -41,6 +49,9 @@ impl Session {
     pub(super) fn change_schema(&mut self, prepared: &Prepared) -> SqlResult<Changed> {
         self.refuse_if_read_only(prepared.planned.tag)?;
         if let Command::Ddl(plan) = &prepared.planned.command {
+            if plan.database.is_some() {
+                self.must_be_alone(prepared.planned.tag)?;
+            }
             self.check_settings(&plan.settings)?;
             let spaces = quintet_direct::spaces_changed(&plan.work);
             if !spaces.is_empty()
@@ -65,6 +76,9 @@ impl Session {
         let Command::Ddl(plan) = &plan.command else {
             return Ok(Changed::Done(None)); // IF [NOT] EXISTS found nothing to do
         };
+        if let Some(pause) = self.close_database(plan)? {
+            return Ok(Changed::Blocked(pause));
+        }
         if let Some(pause) = self.keep_writers_out(plan)? {
             return Ok(Changed::Blocked(pause));
         }
@@ -158,6 +172,13 @@ impl Session {
         }
         // With the turn in hand the newest schema is ours to change.
         self.db.wait_for_published();
+        // Numbers are given out by all databases of the house, each by itself.
+        if self.changed_schema.is_none() {
+            let highest = self.db.house.highest();
+            if self.db.schema().catalog.next_id() <= highest.0 {
+                self.pass_over(highest);
+            }
+        }
         self.clear_abandoned()?;
         Ok(Turn::Taken)
     }
@@ -170,22 +191,7 @@ impl Session {
             return Ok(());
         };
         // First, so that it holds whatever comes of the rest: what is not dropped goes when the database is opened next.
-        let passing = |schema: &Schema| {
-            let mut catalog = schema.catalog.clone();
-            catalog.pass_over(*highest);
-            Schema {
-                catalog,
-                timestamp: schema.timestamp,
-                revision: self.db.next_revision(),
-                classes: Levels::default(),
-            }
-        };
-        self.db.publish(passing(&self.db.schema()));
-        // That of earlier changes of this transaction, one of which may be undone.
-        let own = self.changed_schema.as_deref().map(passing);
-        if let Some(own) = own {
-            self.changed_schema = Some(Arc::new(own));
-        }
+        self.pass_over(*highest);
         let mut txn = self.db.tc.begin(Level::ReadCommitted);
         abandoned.iter().for_each(|space| txn.drop_space(*space));
         loop {
@@ -202,6 +208,73 @@ impl Session {
         }
     }
 
+    /// Gives out no number up to this one.
+    fn pass_over(&mut self, highest: SpaceId) {
+        let passing = |schema: &Schema| {
+            let mut catalog = schema.catalog.clone();
+            catalog.pass_over(highest);
+            Schema {
+                catalog,
+                timestamp: schema.timestamp,
+                revision: self.db.next_revision(),
+                classes: Levels::default(),
+            }
+        };
+        self.db.publish(passing(&self.db.schema()));
+        // That of earlier changes of this transaction, one of which may be undone.
+        let own = self.changed_schema.as_deref().map(passing);
+        if let Some(own) = own {
+            self.changed_schema = Some(Arc::new(own));
+        }
+    }
+
+    /// Sees to it that nobody is in a database that is to be dropped or gets another name, and that nobody comes in. `Some`: wait, and call again.
+    fn close_database(&mut self, plan: &DdlPlan) -> SqlResult<Option<Pause>> {
+        let (number, force) = match plan.database {
+            Some(DatabaseChange::Drop { number, force }) => (number, force),
+            Some(DatabaseChange::Rename(number)) => (number, false),
+            Some(DatabaseChange::Make(_)) | None => return Ok(None),
+        };
+        if self.closed.is_some() {
+            return Ok(None);
+        }
+        let count = match Closed::new(&self.db.house, number) {
+            Ok(closed) => {
+                self.closed = closed;
+                self.closing_until = None;
+                return Ok(None);
+            }
+            Err(count) => count,
+        };
+        let schema = Arc::clone(self.schema());
+        let mut records = schema.catalog.other_databases();
+        let found = records.find(|(record, _)| record.number == number);
+        let name = found.map_or("", |(record, _)| record.name.as_str());
+        if force {
+            let slots = self.db.activity.slots();
+            let there = slots.iter().filter(|slot| slot.database == name);
+            there.for_each(|slot| {
+                slot.interrupt(Interrupt::Terminate);
+            });
+        }
+        let now = self.db.clock.monotonic_nanos();
+        let until = *self.closing_until.get_or_insert(now + CLOSING_NANOS);
+        if now < until {
+            let moment = now + LOOKING_NANOS;
+            return Ok(Some(Pause(Reason::Sleep(self.db.alarms.at(moment)))));
+        }
+        self.closing_until = None;
+        let detail = match count {
+            1 => "There is 1 other session using the database.".to_string(),
+            count => format!("There are {count} other sessions using the database."),
+        };
+        Err(SqlError::new(
+            SqlState::OBJECT_IN_USE,
+            format!("database \"{name}\" is being accessed by other users"),
+        )
+        .detail(detail))
+    }
+
     pub(super) fn do_change(
         &mut self,
         plan: &DdlPlan,
@@ -210,7 +283,16 @@ impl Session {
         if plan.changes.is_empty() && plan.work.is_empty() {
             return Ok(None);
         }
-        let catalog = schema.catalog.apply(&plan.changes)?;
+        self.db.refuse_needed_roles(&plan.changes)?;
+        let mut catalog = schema.catalog.apply(&plan.changes)?;
+        // A name under which the first database has got something means it for good.
+        let named = match self.db.place.is_first() {
+            true => catalog.name_first(&self.host.database)?,
+            false => Vec::new(),
+        };
+        if !named.is_empty() {
+            catalog = catalog.apply(&named)?;
+        }
         let changed = Arc::new(Schema {
             catalog,
             timestamp: Timestamp::MAX,
@@ -219,7 +301,9 @@ impl Session {
         });
         // Rows that are written anew may draw numbers of a sequence that comes with the change.
         let before = std::mem::replace(&mut self.host.schema, Arc::clone(&changed));
-        let done = self.do_work(plan);
+        let dropped = self.closed.as_ref().filter(|_| plan.drops_database());
+        let dropped = dropped.map(|closed| closed.work_of_drop());
+        let done = self.do_work(dropped.as_ref().unwrap_or(&plan.work));
         self.host.schema = before;
         if let Some(pause) = done? {
             return Ok(Some(pause));
@@ -235,8 +319,9 @@ impl Session {
             }
             .map_err(|error| translate(error, level, &names))
         };
-        for change in &plan.changes {
-            put(Catalog::SPACE, &change.key, change.value.as_deref())?;
+        for change in plan.changes.iter().chain(&named) {
+            let space = self.db.space_of(change);
+            put(space, &change.key, change.value.as_deref())?;
         }
         // Written by every change, so that the next one finds its snapshot stale.
         put(
@@ -254,7 +339,7 @@ impl Session {
     }
 
     /// The physical part of a change.
-    pub(super) fn do_work(&mut self, plan: &DdlPlan) -> SqlResult<Option<Pause>> {
+    pub(super) fn do_work(&mut self, work: &[Work]) -> SqlResult<Option<Pause>> {
         let txn = self.txn.as_mut().expect("ensured by the caller");
         let mark = txn.begin_statement();
         let mut context = Context {
@@ -263,7 +348,7 @@ impl Session {
             params: &[],
             cancel: &self.cancel,
         };
-        match self.db.direct.work(&mut context, &plan.work) {
+        match self.db.direct.work(&mut context, work) {
             Ok(()) => Ok(None),
             Err(Stop::Blocked(wait)) => {
                 context.txn.rollback_to(mark);
@@ -280,12 +365,19 @@ impl Session {
     /// The transaction has committed: its schema is everybody's.
     pub(super) fn publish_schema(&mut self, timestamp: Timestamp) {
         if let Some(changed) = self.changed_schema.take() {
+            let closed = self.closed.take();
+            let number = closed.as_ref().map(Closed::number);
+            let mut now = changed.catalog.other_databases();
+            let is_gone = !now.any(|(record, _)| Some(record.number) == number);
             self.db.publish(Schema {
                 catalog: changed.catalog.clone(),
                 timestamp,
                 revision: changed.revision,
                 classes: Levels::default(),
             });
+            if let Some(closed) = closed.filter(|_| is_gone) {
+                closed.is_gone();
+            }
         }
     }
 }

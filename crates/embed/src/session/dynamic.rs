@@ -24,7 +24,7 @@ use quintet_direct::{Answer, Asked, AskedStatement, Run, STATEMENT_MEMORY_MAX};
 use quintet_ir::dynamic::{no_cursor_over, not_volatile};
 use quintet_ir::statement::{Body, OutputColumn, Procedure};
 use quintet_ir::{Guise, Statement};
-use quintet_sql::command::{Command, CopyFormat, Planned};
+use quintet_sql::command::{Command, CopyFormat, DdlPlan, Planned};
 use quintet_sql::{DynamicColumns, Parsed, PlanContext};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -395,6 +395,13 @@ fn refuse(command: &Command, fixed: bool) -> SqlResult<()> {
             false => "EXECUTE of transaction commands is not implemented",
         },
         Command::CopyFrom(_) | Command::CopyTo(_) => "cannot COPY to/from client in PL/pgSQL",
+        Command::Ddl(DdlPlan {
+            database: Some(change),
+            ..
+        }) => {
+            let message = format!("{} cannot be executed from a function", change.tag());
+            return Err(SqlError::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+        }
         _ => return Ok(()),
     };
     Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message))

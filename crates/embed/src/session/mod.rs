@@ -86,6 +86,7 @@ use crate::advisory::Owner;
 use crate::channels::{Ear, Listening, Notification};
 use crate::contention::{Incident, Label};
 use crate::database::{Inner, Schema};
+use crate::databases::{Closed, Guest};
 use crate::host::SessionHost;
 use crate::lent::Facts;
 use crate::settings::{Settings, refuse_restricted};
@@ -115,7 +116,7 @@ pub struct SessionOptions {
     pub user: String,
     /// It is a user of the server's configuration, and a superuser, whatever the catalogue says.
     pub configured: bool,
-    /// Database name; any is accepted.
+    /// Database name, as it is shown. Which database it is [`Database::named`](crate::Database::named) says.
     pub database: String,
     /// What pg_backend_pid() says and cancel requests name; 0: a number is given.
     pub process_id: i32,
@@ -183,6 +184,9 @@ pub struct Session {
     savepoints: Vec<Savepoint>,
     /// The schema as this transaction has changed it.
     changed_schema: Option<Arc<Schema>>,
+    /// A database that this transaction drops or gives another name, and how long it waits for those who are there.
+    closed: Option<Closed>,
+    closing_until: Option<u64>,
     /// The schema of the moment that this transaction reads.
     past: Option<Arc<Schema>>,
     /// A commit that is in memory and waits for the disk.
@@ -231,10 +235,13 @@ pub struct Session {
     label: Label,
     /// A wait that has begun, and when.
     waited: Option<(Incident, i64)>,
+    /// It counts as being in its database.
+    _guest: Guest,
 }
 
 impl Session {
     pub(crate) fn open(db: Arc<Inner>, options: SessionOptions) -> SqlResult<Session> {
+        let guest = db.come_in(&options.database)?;
         let schema = db.schema();
         let named = schema.catalog.roles().named(&options.user);
         let role = named.filter(|_| !options.configured);
@@ -309,6 +316,8 @@ impl Session {
             shows_opened: false,
             savepoints: Vec::new(),
             changed_schema: None,
+            closed: None,
+            closing_until: None,
             past: None,
             pending: None,
             settings_before: None,
@@ -334,6 +343,7 @@ impl Session {
             holding: None,
             label: Label::default(),
             waited: None,
+            _guest: guest,
         };
         session.know_objects();
         for (_, role) in roles {

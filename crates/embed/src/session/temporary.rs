@@ -24,7 +24,7 @@ impl Session {
         let schema = Arc::clone(self.schema());
         match quintet_sql::plan_commit(&self.host.plan_context(&schema.catalog))? {
             None => Ok(None),
-            Some(plan) if plan.changes.is_empty() => self.do_work(&plan),
+            Some(plan) if plan.changes.is_empty() => self.do_work(&plan.work),
             // A table that goes at the commit has come with the same transaction, and so the turn is its own.
             Some(plan) => self.do_change(&plan, &schema),
         }

@@ -384,6 +384,8 @@ impl Session {
         self.owner.unlock_all(true);
         self.savepoints.clear();
         self.changed_schema = None;
+        self.closed = None;
+        self.closing_until = None;
         self.past = None;
         if let Some(before) = self.settings_before.take()
             && !kept

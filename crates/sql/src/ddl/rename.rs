@@ -47,6 +47,9 @@ pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Pla
     if statement.rename_type() == ObjectType::ObjectSchema {
         return super::set_schema::rename(planner, statement);
     }
+    if statement.rename_type() == ObjectType::ObjectDatabase {
+        return super::database::rename(planner, statement);
+    }
     if let Some(NodeEnum::ObjectWithArgs(object)) = statement.object.as_deref().and_then(inner) {
         return routine(planner, object, statement);
     }

@@ -6,7 +6,9 @@
 use super::member::{self, Changed};
 use super::options::Options;
 use super::{Roles, denied, no_role, role_named};
+use crate::catalog::Catalog;
 use crate::command::Planned;
+use crate::databases::DatabaseStand;
 use crate::draft::Draft;
 use crate::names::inner;
 use crate::planner::Planner;
@@ -230,9 +232,15 @@ pub(crate) fn drop(planner: &Planner, statement: &DropRoleStmt) -> SqlResult<Pla
     draft.finish("DROP ROLE")
 }
 
-/// A role that anything says something of stays.
-fn refuse_needed(planner: &Planner, id: RoleId) -> SqlResult<()> {
-    let catalog = planner.catalog();
+impl Catalog {
+    /// How many objects of this database keep a role from going.
+    pub fn objects_of_role(&self, id: RoleId) -> usize {
+        needs_of(self, id).len()
+    }
+}
+
+/// What a role is needed for, a line each.
+fn needs_of(catalog: &Catalog, id: RoleId) -> Vec<String> {
     let mut lines = Vec::new();
     for object in catalog.objects() {
         let access = catalog.roles().access_of(object);
@@ -280,6 +288,20 @@ fn refuse_needed(planner: &Planner, id: RoleId) -> SqlResult<()> {
             lines.push(format!("privileges for {}", said_of(catalog, record)));
         }
     }
+    lines
+}
+
+/// A role that anything says something of stays.
+fn refuse_needed(planner: &Planner, id: RoleId) -> SqlResult<()> {
+    let catalog = planner.catalog();
+    let mut lines = needs_of(catalog, id);
+    let records = catalog.database_records().values();
+    let owned = records.filter(|record| {
+        record.owner == id
+            && record.stand != DatabaseStand::Gone
+            && record.name != planner.context.database
+    });
+    lines.extend(owned.map(|record| format!("owner of database {}", record.name)));
     match lines.is_empty() {
         true => Ok(()),
         false => Err(SqlError::new(
@@ -294,7 +316,7 @@ fn refuse_needed(planner: &Planner, id: RoleId) -> SqlResult<()> {
 }
 
 /// What default privileges are called.
-fn said_of(catalog: &crate::Catalog, record: &DefaultsRecord) -> String {
+fn said_of(catalog: &Catalog, record: &DefaultsRecord) -> String {
     let kind = match record.kind {
         'r' => "relations",
         'S' => "sequences",

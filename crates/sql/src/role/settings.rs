@@ -70,13 +70,18 @@ pub(crate) fn alter_database(
 }
 
 fn refuse_other_database(planner: &Planner, name: &str) -> SqlResult<()> {
-    match name == planner.context.database {
-        true => Ok(()),
-        false => Err(SqlError::new(
-            SqlState::UNDEFINED_DATABASE,
-            format!("database \"{name}\" does not exist"),
-        )),
+    if name == planner.context.database {
+        return Ok(());
     }
+    if planner.catalog().database_named(name).is_some() {
+        let what = format!("changing database \"{name}\" from another one");
+        let hint = format!("Connect to \"{name}\", and say it there.");
+        return Err(SqlError::unsupported(what).hint(hint));
+    }
+    Err(SqlError::new(
+        SqlState::UNDEFINED_DATABASE,
+        format!("database \"{name}\" does not exist"),
+    ))
 }
 
 fn alter(

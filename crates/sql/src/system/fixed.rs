@@ -7,7 +7,7 @@ use super::index_properties::{BRIN, BTREE, GIN, GIST, HASH, SPGIST};
 use super::layout::Layout;
 use super::type_functions::{self, functions};
 use super::type_layout::{COLLATIONS, alignment_of, collation_of, storage_of};
-use super::{DATABASE, Definition, OWNER, PG_CATALOG, flag, oid, text, type_name};
+use super::{Definition, OWNER, PG_CATALOG, flag, oid, text, type_name};
 use crate::kept_settings::KEPT_SETTINGS;
 use crate::planner::Planner;
 use quintet_base::types::TypeFamily;
@@ -106,23 +106,7 @@ pub(super) const RELATIONS: &[Definition] = &[
             "datctype",
             "datacl",
         ],
-        rows: |planner| {
-            vec![vec![
-                oid(DATABASE),
-                text(planner.context.database),
-                oid(OWNER),
-                // UTF8.
-                Value::Int4(6),
-                text("c"),
-                flag(false),
-                flag(true),
-                Value::Int4(-1),
-                oid(1663),
-                text("C"),
-                text("C"),
-                Value::Null,
-            ]]
-        },
+        rows: super::databases::rows,
     },
     Definition {
         name: "pg_roles",

@@ -1,0 +1,194 @@
+//! The databases of a server, as the catalogue of each of them knows them.
+//!
+//! Relies on: `records` for keys and versions.  Promises: what all databases share (who there is, which databases there are, and what
+//! roles' sessions begin with) is told from what each has by itself; a catalogue takes over what is shared from another one whole.
+//! Does not: know who is connected, or where records are kept (`embed` does both).
+//!
+//! ```text
+//!   shared records: roles, databases, settings of roles      in the first database's catalogue space
+//!       │ with_shared_of          │ with_shared_of
+//!       ▼                         ▼
+//!   catalogue of the first    catalogue of each other        its own records in a space of its own
+//! ```
+
+use crate::catalog::{Catalog, CatalogChange};
+use crate::records::{self, AccessRecord, Counters, RecordKey};
+use crate::role::{THE_DATABASE, Whose};
+use quintet_base::{RoleId, SpaceId, SqlResult};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The name of the first database that nothing else was made under.
+pub const FIRST_NAME: &str = "quintet";
+
+/// Names that always mean the first database.
+pub(crate) const RESERVED: [&str; 4] = [FIRST_NAME, "postgres", "template0", "template1"];
+
+/// A name of a database.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatabaseRecord {
+    /// As `pg_database` has it for who is connected to another one.
+    pub number: u32,
+    /// Its name.
+    pub name: String,
+    /// Whose it was when it was made, or was given to last.
+    pub owner: RoleId,
+    /// What the name means.
+    pub stand: DatabaseStand,
+}
+
+/// What the name of a database means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DatabaseStand {
+    /// The first database: somebody has changed its schema who had connected by this name.
+    First,
+    /// One with a catalogue of its own, in this space.
+    Own(SpaceId),
+    /// Nothing any more. The name does not fall back to the first database.
+    Gone,
+}
+
+/// All names, by their numbers.
+pub(crate) type Databases = BTreeMap<u32, Arc<DatabaseRecord>>;
+
+/// Names that mean nothing any more are forgotten when there are more than so many, the oldest first.
+const GONE_MAX: usize = 1000;
+
+/// What a schema change does to a database as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatabaseChange {
+    /// It is made, with this number.
+    Make(u32),
+    /// It goes.
+    Drop {
+        /// Which.
+        number: u32,
+        /// WITH (FORCE): whoever is connected is sent away.
+        force: bool,
+    },
+    /// It gets another name.
+    Rename(u32),
+}
+
+impl DatabaseChange {
+    /// The statement's tag.
+    pub fn tag(self) -> &'static str {
+        match self {
+            DatabaseChange::Make(_) => "CREATE DATABASE",
+            DatabaseChange::Drop { .. } => "DROP DATABASE",
+            DatabaseChange::Rename(_) => "ALTER DATABASE",
+        }
+    }
+}
+
+impl Catalog {
+    /// The databases that have a catalogue of their own, oldest first.
+    pub fn other_databases(&self) -> impl Iterator<Item = (&Arc<DatabaseRecord>, SpaceId)> {
+        self.database_records()
+            .values()
+            .filter_map(|record| match record.stand {
+                DatabaseStand::Own(space) => Some((record, space)),
+                DatabaseStand::First | DatabaseStand::Gone => None,
+            })
+    }
+
+    /// What is known of a name.
+    pub fn database_named(&self, name: &str) -> Option<&Arc<DatabaseRecord>> {
+        let mut records = self.database_records().values();
+        records.find(|record| record.name == name)
+    }
+
+    /// The catalogue of a database beside others: empty but for what is shared.
+    ///
+    /// # Errors
+    /// `XX001` if a record cannot be read.
+    pub fn beside(
+        shared: &Catalog,
+        record: &DatabaseRecord,
+        own: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>,
+    ) -> SqlResult<Catalog> {
+        let empty = Catalog::load([])?;
+        let mut founded = empty.with_shared_of(shared).unwrap_or(empty);
+        founded.pass_over(SpaceId(record.number));
+        let access = AccessRecord {
+            number: THE_DATABASE.number,
+            owner: record.owner,
+            acl: None,
+        };
+        let access = records::write(RecordKey::Access(access.number), &access)?;
+        let own = own.into_iter().map(|(key, value)| CatalogChange {
+            key,
+            value: Some(value),
+        });
+        // What the database itself says of its owner is later.
+        let changes: Vec<CatalogChange> = std::iter::once(access).chain(own).collect();
+        founded.apply(&changes)
+    }
+
+    /// This catalogue with what another one knows of roles and databases; `None`: it knows the same.
+    pub fn with_shared_of(&self, other: &Catalog) -> Option<Catalog> {
+        let roles = self.roles().with_shared_of(other.roles());
+        let same = self.database_records() == other.database_records();
+        if roles.is_none() && same {
+            return None;
+        }
+        Some(self.sharing(roles, Arc::clone(other.database_records())))
+    }
+
+    /// Whether a record belongs to all databases.
+    pub fn is_shared(key: &[u8]) -> bool {
+        matches!(
+            RecordKey::decode(key),
+            Ok(RecordKey::Role(_)
+                | RecordKey::Database(_)
+                | RecordKey::Settings(Whose {
+                    in_database: false,
+                    ..
+                }))
+        )
+    }
+
+    /// What is to be written so that a name means the first database from now on; nothing if it means something.
+    ///
+    /// # Errors
+    /// `XX000`: it cannot be written.
+    pub fn name_first(&self, name: &str) -> SqlResult<Vec<CatalogChange>> {
+        if name.is_empty() || RESERVED.contains(&name) || self.database_named(name).is_some() {
+            return Ok(Vec::new());
+        }
+        let number = self.next_id();
+        let record = DatabaseRecord {
+            number,
+            name: name.to_string(),
+            owner: RoleId::BOOTSTRAP,
+            stand: DatabaseStand::First,
+        };
+        let counters = Counters {
+            next_id: number + 1,
+        };
+        Ok(vec![
+            records::write(RecordKey::Counters, &counters)?,
+            records::write(RecordKey::Database(number), &record)?,
+        ])
+    }
+
+    /// Roles that these changes remove.
+    pub fn roles_removed(changes: &[CatalogChange]) -> Vec<RoleId> {
+        let removed = changes.iter().filter(|change| change.value.is_none());
+        let roles = removed.filter_map(|change| match RecordKey::decode(&change.key) {
+            Ok(RecordKey::Role(role)) => Some(role),
+            _ => None,
+        });
+        roles.collect()
+    }
+
+    /// Numbers of names that mean nothing any more and need not be remembered.
+    pub(crate) fn forgettable_databases(&self) -> Vec<u32> {
+        let gone = self.database_records().values();
+        let gone = gone.filter(|record| record.stand == DatabaseStand::Gone);
+        let gone: Vec<u32> = gone.map(|record| record.number).collect();
+        let many = gone.len().saturating_sub(GONE_MAX - 1);
+        gone[..many].to_vec()
+    }
+}
