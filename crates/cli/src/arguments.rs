@@ -119,6 +119,9 @@ pub struct SqlArguments {
     /// Directory that holds the database; made if it is not there
     #[arg(long, env = "QUINTET_DATA", value_name = "DIR", default_value = "data")]
     pub data: PathBuf,
+    /// Database to be in: one that CREATE DATABASE has made, or else the first
+    #[arg(long, value_name = "NAME", default_value = "quintet")]
+    pub database: String,
     /// Memory for rows, caches and buffers
     #[arg(
         long,

@@ -180,7 +180,9 @@ pub fn sql(arguments: &SqlArguments) -> Result<(), Exit> {
             "Statements end with a semicolon; \\? helps, \\q quits."
         );
     }
-    let mut shell = Shell::open(database.clone(), Arc::new(RealClock), &mut out, &mut errors)
+    let mut shell = database
+        .named(&arguments.database)
+        .and_then(|database| Shell::open(database, Arc::new(RealClock), &mut out, &mut errors))
         .map_err(|error| Exit::from_error(Code::Failed, "cannot open a session", &error))?;
     shell.timing = arguments.timing;
     let result = match (&arguments.command, script) {

@@ -63,7 +63,7 @@ impl<'a> Shell<'a> {
         let options = SessionOptions {
             configured: false,
             user: "quintet".into(),
-            database: "quintet".into(),
+            database: database.name(),
             process_id: 1,
             client: None,
             settings: vec![("application_name".into(), "quintet sql".into())],

@@ -115,7 +115,7 @@ impl Database {
         let options = SessionOptions {
             configured: false,
             user: "quintet".into(),
-            database: "quintet".into(),
+            database: self.name(),
             ..SessionOptions::default()
         };
         Ok(Client {

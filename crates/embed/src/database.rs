@@ -623,8 +623,11 @@ fn load_catalog(tc: &Tc) -> Result<(Catalog, Vec<SpaceId>), Error> {
     Ok((Catalog::load(records).map_err(Error::Catalog)?, buckets))
 }
 
+/// Keys and values.
+type Records = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// The records of a catalogue.
-pub(crate) fn records_of(tc: &Tc, space: SpaceId) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Error> {
+pub(crate) fn records_of(tc: &Tc, space: SpaceId) -> Result<Records, Error> {
     let txn = tc.begin(Level::Snapshot);
     let mut records = Vec::new();
     let mut scan = txn.scan(space, &KeyRange::all(), Direction::Forward)?;

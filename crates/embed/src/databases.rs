@@ -25,7 +25,7 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use quintet_base::{SpaceId, SqlError, SqlResult, SqlState, Timestamp};
 use quintet_direct::Direct;
 use quintet_ir::ddl::Work;
-use quintet_sql::{Catalog, CatalogChange, DatabaseRecord, DatabaseStand};
+use quintet_sql::{Catalog, CatalogChange, DatabaseRecord, DatabaseStand, FIRST_NAME};
 use quintet_tc::Tc;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -306,7 +306,7 @@ impl Inner {
                     schema.catalog.roles().name(*role)
                 );
                 let s = if count == 1 { "" } else { "s" };
-                let detail = format!("{count} object{s} in {}", other.called());
+                let detail = format!("{count} object{s} in database {}", other.name());
                 let state = SqlState::DEPENDENT_OBJECTS_STILL_EXIST;
                 return Err(SqlError::new(state, message).detail(detail));
             }
@@ -314,14 +314,12 @@ impl Inner {
         Ok(())
     }
 
-    /// What messages call it.
-    fn called(&self) -> String {
+    /// The name that it was made under; that of the first is fixed.
+    fn name(&self) -> String {
         let schema = self.schema();
         let mut records = schema.catalog.other_databases();
-        match records.find(|(record, _)| record.number == self.place.number) {
-            Some((record, _)) => format!("database {}", record.name),
-            None => "the first database".to_string(),
-        }
+        let found = records.find(|(record, _)| record.number == self.place.number);
+        found.map_or(FIRST_NAME.to_string(), |(record, _)| record.name.clone())
     }
 }
 
@@ -374,7 +372,7 @@ impl Closed {
     }
 
     /// It was dropped, and that is committed.
-    pub fn is_gone(mut self) {
+    pub fn stay_closed(mut self) {
         self.is_gone = true;
     }
 }
@@ -388,6 +386,11 @@ pub(crate) fn no_database(name: &str) -> SqlError {
 }
 
 impl Database {
+    /// What it is called.
+    pub fn name(&self) -> String {
+        self.inner.name()
+    }
+
     /// The database that sessions mean by a name: one that CREATE DATABASE has made, or else the first one, which answers to every name
     /// that was never another's.
     ///

@@ -376,7 +376,7 @@ impl Session {
                 classes: Levels::default(),
             });
             if let Some(closed) = closed.filter(|_| is_gone) {
-                closed.is_gone();
+                closed.stay_closed();
             }
         }
     }
