@@ -4,7 +4,8 @@
 //! again.  Promises: as long as the log is kept that has rows of a space, its table is known.  Does not: keep
 //! definitions for longer than the log.
 //!
-//! A record of [`PAST_SPACE`] has the number of a table's space that was, 4 bytes big-endian, as its key:
+//! A record of [`PAST_SPACE`] has the number of a table's space that was, 4 bytes big-endian, as its key, and behind it that of its database
+//! in the same form, unless that is the first:
 //!
 //! | offset | bytes | what |
 //! |---|---|---|
@@ -45,7 +46,9 @@ pub(crate) fn leave(
         value.extend_from_slice(&(change.key.len() as u32).to_le_bytes());
         value.extend_from_slice(&change.key);
         value.extend_from_slice(change.value.as_deref().unwrap_or_default());
-        let key = Bytes::copy_from_slice(&space.0.to_be_bytes());
+        let mut key = space.0.to_be_bytes().to_vec();
+        key.extend(database_key(db));
+        let key = Bytes::from(key);
         writes.push((key, Some(value.into())));
     }
     Ok(writes)
@@ -54,10 +57,15 @@ pub(crate) fn leave(
 /// The tables of spaces that were, as far as they can be read with the catalogue of now.
 pub(crate) fn tables(db: &Inner, catalog: &Catalog) -> Result<HashMap<SpaceId, TableRef>, Error> {
     let mut tables = HashMap::new();
+    let own = database_key(db);
     for (key, value) in stored(db)? {
-        let Some(space) = key.first_chunk().copied().map(u32::from_be_bytes) else {
+        let Some((space, database)) = key.split_first_chunk() else {
             continue;
         };
+        if database != own {
+            continue;
+        }
+        let space = u32::from_be_bytes(*space);
         let Some((_, change)) = parse(&value) else {
             continue;
         };
@@ -71,6 +79,14 @@ pub(crate) fn tables(db: &Inner, catalog: &Catalog) -> Result<HashMap<SpaceId, T
         }
     }
     Ok(tables)
+}
+
+/// What a database's keys end with.
+fn database_key(db: &Inner) -> Vec<u8> {
+    match db.place.is_first() {
+        true => Vec::new(),
+        false => db.place.number.to_be_bytes().to_vec(),
+    }
 }
 
 fn stored(db: &Inner) -> Result<Vec<(Bytes, Bytes)>, Error> {

@@ -94,6 +94,8 @@ pub struct Catalog {
     divisions: Divisions,
     roles: Arc<Roles>,
     databases: Arc<Databases>,
+    /// Which of them this is; 0: the first.
+    database: u32,
 }
 
 /// Writes a record into a map, or takes it out.
@@ -141,6 +143,7 @@ impl Catalog {
             divisions: Divisions::default(),
             roles: Arc::new(Roles::new()),
             databases: Arc::default(),
+            database: 0,
         };
         let changes: Vec<CatalogChange> = records
             .into_iter()
@@ -265,6 +268,10 @@ impl Catalog {
                     roles.put_access(number, access);
                 }
             }
+        }
+        if !Arc::ptr_eq(&next.databases, &self.databases) {
+            let roles = roles.get_or_insert_with(|| Roles::clone(&self.roles));
+            next.say_of_databases(roles, &self.databases);
         }
         if let Some(mut roles) = roles {
             roles.settle();
@@ -820,11 +827,27 @@ impl Catalog {
 
     /// The same with other databases, and other roles if there are any.
     pub(crate) fn sharing(&self, roles: Option<Roles>, databases: Arc<Databases>) -> Catalog {
-        Catalog {
-            roles: roles.map_or_else(|| Arc::clone(&self.roles), Arc::new),
+        let mut roles = roles.unwrap_or_else(|| Roles::clone(&self.roles));
+        let next = Catalog {
             databases,
             ..self.clone()
+        };
+        next.say_of_databases(&mut roles, &self.databases);
+        roles.settle();
+        Catalog {
+            roles: Arc::new(roles),
+            ..next
         }
+    }
+
+    /// Which of the databases this is; 0: the first.
+    pub(crate) fn database_number(&self) -> u32 {
+        self.database
+    }
+
+    /// Says which it is.
+    pub(crate) fn is_database(&mut self, number: u32) {
+        self.database = number;
     }
 
     /// Gives out no number up to this one any more: something of it may still be there.

@@ -12,9 +12,10 @@
 //! ```
 
 use crate::catalog::{Catalog, CatalogChange};
-use crate::records::{self, AccessRecord, Counters, RecordKey};
-use crate::role::{THE_DATABASE, Whose};
+use crate::records::{self, AccessRecord, Counters, GrantRecord, RecordKey};
+use crate::role::{Access, Roles, THE_DATABASE, Whose, denied};
 use quintet_base::{RoleId, SpaceId, SqlResult};
+use quintet_ir::Privileges;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ pub const FIRST_NAME: &str = "quintet";
 pub(crate) const RESERVED: [&str; 4] = [FIRST_NAME, "postgres", "template0", "template1"];
 
 /// A name of a database.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DatabaseRecord {
     /// As `pg_database` has it for who is connected to another one.
     pub number: u32,
@@ -34,8 +35,32 @@ pub struct DatabaseRecord {
     pub name: String,
     /// Whose it was when it was made, or was given to last.
     pub owner: RoleId,
+    /// What was granted on it; `None`: the default privileges.
+    pub(crate) acl: Option<Vec<GrantRecord>>,
     /// What the name means.
     pub stand: DatabaseStand,
+}
+
+impl DatabaseRecord {
+    /// One on which nothing was granted.
+    pub(crate) fn new(number: u32, name: &str, owner: RoleId, stand: DatabaseStand) -> Self {
+        DatabaseRecord {
+            number,
+            name: name.to_string(),
+            owner,
+            acl: None,
+            stand,
+        }
+    }
+
+    /// What was said of it, as of an object of this number.
+    fn access(&self, number: u32) -> AccessRecord {
+        AccessRecord {
+            number,
+            owner: self.owner,
+            acl: self.acl.clone(),
+        }
+    }
 }
 
 /// What the name of a database means.
@@ -99,6 +124,23 @@ impl Catalog {
         records.find(|record| record.name == name)
     }
 
+    /// Whether a role may have sessions here.
+    ///
+    /// # Errors
+    /// `42501`.
+    pub fn may_connect(&self, role: RoleId, name: &str) -> SqlResult<()> {
+        let connect = Privileges::CONNECT;
+        match self
+            .roles()
+            .privileges(role, THE_DATABASE, connect)
+            .is_empty()
+        {
+            false => Ok(()),
+            true => Err(denied(format!("permission denied for database \"{name}\""))
+                .detail("User does not have CONNECT privilege.")),
+        }
+    }
+
     /// The catalogue of a database beside others: empty but for what is shared.
     ///
     /// # Errors
@@ -108,22 +150,16 @@ impl Catalog {
         record: &DatabaseRecord,
         own: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>,
     ) -> SqlResult<Catalog> {
-        let empty = Catalog::load([])?;
-        let mut founded = empty.with_shared_of(shared).unwrap_or(empty);
+        let mut founded = Catalog::load([])?;
+        founded.is_database(record.number);
+        let mut founded = founded.with_shared_of(shared).unwrap_or(founded);
         founded.pass_over(SpaceId(record.number));
-        let access = AccessRecord {
-            number: THE_DATABASE.number,
-            owner: record.owner,
-            acl: None,
-        };
-        let access = records::write(RecordKey::Access(access.number), &access)?;
         let own = own.into_iter().map(|(key, value)| CatalogChange {
             key,
             value: Some(value),
         });
-        // What the database itself says of its owner is later.
-        let changes: Vec<CatalogChange> = std::iter::once(access).chain(own).collect();
-        founded.apply(&changes)
+        let own: Vec<CatalogChange> = own.collect();
+        founded.apply(&own)
     }
 
     /// This catalogue with what another one knows of roles and databases; `None`: it knows the same.
@@ -158,12 +194,7 @@ impl Catalog {
             return Ok(Vec::new());
         }
         let number = self.next_id();
-        let record = DatabaseRecord {
-            number,
-            name: name.to_string(),
-            owner: RoleId::BOOTSTRAP,
-            stand: DatabaseStand::First,
-        };
+        let record = DatabaseRecord::new(number, name, RoleId::BOOTSTRAP, DatabaseStand::First);
         let counters = Counters {
             next_id: number + 1,
         };
@@ -171,6 +202,32 @@ impl Catalog {
             records::write(RecordKey::Counters, &counters)?,
             records::write(RecordKey::Database(number), &record)?,
         ])
+    }
+
+    /// What is owned and granted of databases, as of objects: of those that have a catalogue of their own, this one also by the number
+    /// that every catalogue has for its own.
+    pub(crate) fn say_of_databases(&self, roles: &mut Roles, before: &Databases) {
+        let is_own = |record: &&Arc<DatabaseRecord>| matches!(record.stand, DatabaseStand::Own(_));
+        for gone in before.values().filter(is_own) {
+            roles.put_access(gone.number, None);
+        }
+        for record in self.database_records().values().filter(is_own) {
+            let access = |number| Some(Access::of_record(&record.access(number)));
+            roles.put_access(record.number, access(record.number));
+            if record.number == self.database_number() {
+                roles.put_access(THE_DATABASE.number, access(THE_DATABASE.number));
+            }
+        }
+    }
+
+    /// The record of a database with a catalogue of its own, by its number or the one that every catalogue has for its own.
+    pub(crate) fn database_of(&self, number: u32) -> Option<&Arc<DatabaseRecord>> {
+        let number = match number == THE_DATABASE.number {
+            true => self.database_number(),
+            false => number,
+        };
+        let record = self.database_records().get(&number)?;
+        matches!(record.stand, DatabaseStand::Own(_)).then_some(record)
     }
 
     /// Roles that these changes remove.

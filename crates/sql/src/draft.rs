@@ -447,6 +447,14 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Writes who owns an object and what was granted on it.
     pub fn put_access(&mut self, record: &AccessRecord) -> SqlResult<()> {
+        // Of databases all others know it, too.
+        if let Some(database) = self.planner.catalog().database_of(record.number) {
+            return self.note_database(&DatabaseRecord {
+                owner: record.owner,
+                acl: record.acl.clone(),
+                ..(**database).clone()
+            });
+        }
         self.changes
             .push(records::write(RecordKey::Access(record.number), record)?);
         Ok(())

@@ -246,6 +246,7 @@ impl Session {
         let named = schema.catalog.roles().named(&options.user);
         let role = named.filter(|_| !options.configured);
         let role = role.unwrap_or(RoleId::BOOTSTRAP);
+        schema.catalog.may_connect(role, &options.database)?;
         let user = (options.user.as_str(), role);
         let is_role = |(name, _): &(String, String)| name.eq_ignore_ascii_case("role");
         let (roles, others): (Vec<_>, Vec<_>) = options.settings.into_iter().partition(is_role);

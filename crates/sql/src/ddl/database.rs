@@ -9,7 +9,7 @@ use crate::databases::{DatabaseChange, DatabaseRecord, DatabaseStand, RESERVED};
 use crate::draft::Draft;
 use crate::names::{inner, string};
 use crate::planner::Planner;
-use crate::role::{denied, no_role};
+use crate::role::{THE_DATABASE, denied, no_role};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{CreatedbStmt, DefElem, DropdbStmt, Node, RenameStmt};
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState};
@@ -76,12 +76,8 @@ pub(super) fn create(planner: &Planner, statement: &CreatedbStmt) -> SqlResult<P
     refuse_taken(planner, name)?;
     let mut draft = Draft::new(planner);
     forget(planner, &mut draft, name);
-    let record = DatabaseRecord {
-        number: draft.id(),
-        name: name.to_string(),
-        owner,
-        stand: DatabaseStand::Own(draft.space()),
-    };
+    let (number, space) = (draft.id(), draft.space());
+    let record = DatabaseRecord::new(number, name, owner, DatabaseStand::Own(space));
     draft.put_database(&record, DatabaseChange::Make(record.number))?;
     draft.finish("CREATE DATABASE")
 }
@@ -176,6 +172,7 @@ fn named<'p>(
     (missing_ok, what): (bool, &str),
 ) -> SqlResult<Option<&'p Arc<DatabaseRecord>>> {
     if name == planner.context.database {
+        planner.must_own(THE_DATABASE)?;
         let (state, message) = match what {
             "drop" => (
                 SqlState::OBJECT_IN_USE,
@@ -216,12 +213,8 @@ pub(super) fn drop(planner: &Planner, statement: &DropdbStmt) -> SqlResult<Plann
         return Ok(planner.nothing(TAG));
     };
     let mut draft = Draft::new(planner);
-    let gone = DatabaseRecord {
-        stand: DatabaseStand::Gone,
-        owner: RoleId::BOOTSTRAP,
-        ..(**found).clone()
-    };
     let number = found.number;
+    let gone = DatabaseRecord::new(number, &found.name, RoleId::BOOTSTRAP, DatabaseStand::Gone);
     draft.put_database(&gone, DatabaseChange::Drop { number, force })?;
     draft.finish(TAG)
 }
@@ -244,12 +237,7 @@ pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Pla
     };
     draft.put_database(&renamed, DatabaseChange::Rename(found.number))?;
     // The old name does not fall back to the first database.
-    let gone = DatabaseRecord {
-        number: draft.id(),
-        name: old.to_string(),
-        owner: RoleId::BOOTSTRAP,
-        stand: DatabaseStand::Gone,
-    };
+    let gone = DatabaseRecord::new(draft.id(), old, RoleId::BOOTSTRAP, DatabaseStand::Gone);
     draft.note_database(&gone)?;
     draft.finish("ALTER DATABASE")
 }

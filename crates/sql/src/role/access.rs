@@ -6,6 +6,7 @@
 use super::acl::{self, Acl, Item, default_acl};
 use super::{DATABASE_OWNER, READ_ALL, Roles, WRITE_ALL, denied, routine_word};
 use crate::catalog::Catalog;
+use crate::databases::FIRST_NAME;
 use crate::ddl::table_object;
 use crate::planner::Planner;
 use crate::records::{AccessRecord, DefaultsRecord, GrantRecord};
@@ -231,7 +232,11 @@ impl Catalog {
                 let found = all.into_iter().find(|(known, _)| *known == number);
                 found.map(|(_, name)| ("schema", name))
             }
-            ObjectKind::Database => Some(("database", "quintet".to_string())),
+            ObjectKind::Database => {
+                let known = self.database_of(object.number);
+                let name = known.map_or(FIRST_NAME, |record| &record.name);
+                Some(("database", name.to_string()))
+            }
             ObjectKind::Type => {
                 let record = self.user_type(number)?;
                 Some(("type", record.name.clone()))

@@ -8,7 +8,6 @@ use super::options::Options;
 use super::{Roles, denied, no_role, role_named};
 use crate::catalog::Catalog;
 use crate::command::Planned;
-use crate::databases::DatabaseStand;
 use crate::draft::Draft;
 use crate::names::inner;
 use crate::planner::Planner;
@@ -295,13 +294,17 @@ fn needs_of(catalog: &Catalog, id: RoleId) -> Vec<String> {
 fn refuse_needed(planner: &Planner, id: RoleId) -> SqlResult<()> {
     let catalog = planner.catalog();
     let mut lines = needs_of(catalog, id);
-    let records = catalog.database_records().values();
-    let owned = records.filter(|record| {
-        record.owner == id
-            && record.stand != DatabaseStand::Gone
-            && record.name != planner.context.database
-    });
-    lines.extend(owned.map(|record| format!("owner of database {}", record.name)));
+    for (record, _) in catalog.other_databases() {
+        let list = record.acl.iter().flatten();
+        let mut named = list.filter(|item| item.grantee == id || item.grantor == id);
+        if record.number == catalog.database_number() {
+            continue; // among the objects
+        } else if record.owner == id {
+            lines.push(format!("owner of database {}", record.name));
+        } else if named.next().is_some() {
+            lines.push(format!("privileges for database {}", record.name));
+        }
+    }
     match lines.is_empty() {
         true => Ok(()),
         false => Err(SqlError::new(

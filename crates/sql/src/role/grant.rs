@@ -3,8 +3,9 @@
 //! Relies on: `acl`.  Promises: what is granted, by whom, and which warnings there are, as in PostgreSQL.  Does not: privileges on
 //! columns (`column`); default privileges of objects to come (`defaults`).
 
-use super::access::{Access, THE_DATABASE};
+use super::access::Access;
 use super::acl::{self, Behavior, Item, Mode};
+use super::settings::database_object;
 use super::{Named, column, named, options, role_named};
 use crate::catalog::Relation;
 use crate::command::Planned;
@@ -199,13 +200,7 @@ fn named_objects(planner: &Planner, statement: &GrantStmt) -> SqlResult<Vec<Obje
         Some(NodeEnum::String(name)) if kind == ObjectType::ObjectSchema => {
             schema_named(planner, &name.sval)
         }
-        Some(NodeEnum::String(name)) => match name.sval == planner.context.database {
-            true => Ok(THE_DATABASE),
-            false => Err(SqlError::new(
-                SqlState::UNDEFINED_DATABASE,
-                format!("database \"{}\" does not exist", name.sval),
-            )),
-        },
+        Some(NodeEnum::String(name)) => database_object(planner, &name.sval),
         _ => Err(SqlError::unsupported("privileges on this kind of object")),
     };
     statement.objects.iter().map(object).collect()

@@ -3,7 +3,8 @@
 //! Relies on: `acl`.  Promises: a table's sequences go with it; what the old owner has granted is the new one's grant.  Does not: give away
 //! what is not the current user's, or to whom they could not become.
 
-use super::access::{Access, PUBLIC_SCHEMA, THE_DATABASE};
+use super::access::{Access, PUBLIC_SCHEMA};
+use super::settings::database_object;
 use super::{acl, column, denied, role_named};
 use crate::catalog::Relation;
 use crate::command::Planned;
@@ -117,10 +118,8 @@ pub(crate) fn alter_owner(planner: &Planner, statement: &AlterOwnerStmt) -> SqlR
         {
             (planner.schema_object(&name.sval), "ALTER SCHEMA")
         }
-        (ObjectType::ObjectDatabase, Some(NodeEnum::String(name)))
-            if name.sval == planner.context.database =>
-        {
-            (THE_DATABASE, "ALTER DATABASE")
+        (ObjectType::ObjectDatabase, Some(NodeEnum::String(name))) => {
+            (database_object(planner, &name.sval)?, "ALTER DATABASE")
         }
         _ => {
             return Err(SqlError::unsupported(

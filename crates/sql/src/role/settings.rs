@@ -8,12 +8,14 @@ use super::access::THE_DATABASE;
 use super::define::{may_create, refuse_reserved_change};
 use super::{Roles, denied, role_named};
 use crate::command::Planned;
+use crate::databases::DatabaseStand;
 use crate::draft::Draft;
 use crate::planner::Planner;
 use crate::records::SettingsRecord;
 use crate::utility::keep_setting;
 use pg_query::protobuf::{AlterDatabaseSetStmt, AlterRoleSetStmt, VariableSetStmt};
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState};
+use quintet_ir::{Object, ObjectKind};
 
 /// Whose settings: of the database's sessions or of all; of a role or, `PUBLIC`, of whoever it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -70,18 +72,40 @@ pub(crate) fn alter_database(
 }
 
 fn refuse_other_database(planner: &Planner, name: &str) -> SqlResult<()> {
-    if name == planner.context.database {
-        return Ok(());
+    match name == planner.context.database {
+        true => Ok(()),
+        false => Err(other_database(planner, name)),
     }
-    if planner.catalog().database_named(name).is_some() {
+}
+
+/// A database of which owner and privileges are to be changed.
+pub(super) fn database_object(planner: &Planner, name: &str) -> SqlResult<Object> {
+    if name == planner.context.database {
+        return Ok(THE_DATABASE);
+    }
+    let known = planner.catalog().database_named(name);
+    let known = known.and_then(|record| planner.catalog().database_of(record.number));
+    match known {
+        Some(record) => Ok(Object {
+            kind: ObjectKind::Database,
+            number: record.number,
+        }),
+        None => Err(other_database(planner, name)),
+    }
+}
+
+/// Why nothing is done to a database that is not the session's: it has a catalogue of its own, or it is not there.
+fn other_database(planner: &Planner, name: &str) -> SqlError {
+    let found = planner.catalog().database_named(name);
+    if found.is_some_and(|record| record.stand != DatabaseStand::Gone) {
         let what = format!("changing database \"{name}\" from another one");
         let hint = format!("Connect to \"{name}\", and say it there.");
-        return Err(SqlError::unsupported(what).hint(hint));
+        return SqlError::unsupported(what).hint(hint);
     }
-    Err(SqlError::new(
+    SqlError::new(
         SqlState::UNDEFINED_DATABASE,
         format!("database \"{name}\" does not exist"),
-    ))
+    )
 }
 
 fn alter(

@@ -425,10 +425,6 @@ pub(super) fn stamp(planner: &Planner, relation: &Definition, rows: &mut [Vec<Va
         let Value::Oid(number) = row[number] else {
             continue;
         };
-        // What was granted on another database is known there.
-        if kind == ObjectKind::Database && number != super::DATABASE {
-            continue;
-        }
         let relkind = relkind
             .and_then(|place| row[place].as_str())
             .map(str::to_string);
