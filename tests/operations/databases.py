@@ -132,3 +132,20 @@ def a_dump_of_one_is_restored_into_another():
             copy.execute("insert into t (v) values ('c')")
         with s.connect(dbname="shop") as shop:
             equal(shop.execute("select count(*) from t").fetchone(), (2,))
+
+
+@test
+def a_copy_is_made_of_what_nobody_is_connected_to():
+    with server() as s, s.connect() as first:
+        first.execute("create database shop")
+        with s.connect(dbname="shop") as shop:
+            shop.execute("create table t (id serial primary key, v text)")
+            shop.execute("insert into t (v) select repeat('x', 100) from generate_series(1, 20000)")
+            equal(refused(lambda: first.execute("create database copy template shop")), "55006")
+        first.execute("create database copy template shop")
+        s.kill()
+        s.start()
+        with s.connect(dbname="copy") as copy, s.connect(dbname="shop") as shop:
+            equal(copy.execute("select count(*), sum(length(v)) from t").fetchone(), (20000, 2000000))
+            check(copy.execute("insert into t (v) values ('y') returning id").fetchone()[0] > 20000)
+            equal(shop.execute("select count(*) from t").fetchone(), (20000,))

@@ -257,8 +257,10 @@ impl Inner {
     fn follow(&self, before: &Catalog, after: &Catalog, timestamp: Timestamp) {
         for (record, space) in after.other_databases() {
             if self.house.other(record.number).is_none() {
-                // A new one has no records yet, and what is shared could be read before.
-                if let Ok(catalog) = Catalog::beside(after, record, []) {
+                // What is shared could be read before, and what is its own has just been written.
+                let records = records_of(&self.tc, space).unwrap_or_default();
+                if let Ok(catalog) = Catalog::beside(after, record, records) {
+                    self.house.note_published(timestamp, &catalog);
                     self.open_beside(record, space, catalog, timestamp);
                 }
             }
@@ -323,6 +325,14 @@ impl Inner {
     }
 }
 
+/// What a copy of a database is made of.
+pub(crate) struct Copied {
+    /// Of its catalogue.
+    pub changes: Vec<CatalogChange>,
+    /// Of its rows.
+    pub work: Vec<Work>,
+}
+
 /// A database that nobody can enter, to be dropped or given another name; opened again when this is dropped, unless it is gone.
 pub(crate) struct Closed {
     database: Arc<Inner>,
@@ -365,10 +375,44 @@ impl Closed {
         let mut spaces = catalog.spaces();
         spaces.retain(|space| !shared.contains(space));
         spaces.push(self.database.place.space);
-        let sequences = catalog.sequence_ids().into_iter().map(Work::DropSequence);
+        let sequences = catalog
+            .all_sequences()
+            .map(|sequence| Work::DropSequence(sequence.counter));
         std::iter::once(Work::DropSpaces(spaces))
             .chain(sequences)
             .collect()
+    }
+
+    /// A copy of it for a database that is being made, whose catalogue shares what `shared` knows. The counters of its sequences are set at
+    /// once: nobody else has their numbers.
+    ///
+    /// # Errors
+    /// What reading it says.
+    pub fn copy(&self, record: &DatabaseRecord, shared: &Catalog) -> SqlResult<Copied> {
+        let database = &self.database;
+        let schema = database.schema();
+        let source = &schema.catalog;
+        let records = records_of(&database.tc, database.place.space);
+        let records = records.map_err(SqlError::internal)?;
+        let changes = source.copied(records, shared.next_id())?;
+        let own = changes.iter().filter_map(|change| {
+            let value = change.value.clone()?;
+            Some((change.key.clone(), value))
+        });
+        let copy = Catalog::beside(shared, record, own)?;
+        for sequence in copy.all_sequences() {
+            let mut all = source.all_sequences();
+            if let Some(from) = all.find(|from| from.id == sequence.id) {
+                let state = database.direct.sequence_state(from)?;
+                database
+                    .direct
+                    .setval(sequence, state.last, state.is_called)?;
+            }
+        }
+        Ok(Copied {
+            work: source.copying(&copy),
+            changes,
+        })
     }
 
     /// It was dropped, and that is committed.

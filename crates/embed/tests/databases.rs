@@ -295,3 +295,97 @@ fn advisory_locks_are_those_of_one_database() {
         ["f"]
     );
 }
+
+#[test]
+fn a_copy_has_everything_of_its_template_and_goes_its_own_way() {
+    let (dir, db) = open();
+    let mut first = db.client().unwrap();
+    run(
+        &mut first,
+        "create role ann; create database template owner ann",
+    );
+    run(
+        &mut first,
+        "create table other (id serial primary key); insert into other default values",
+    );
+    let mut template = client(&db, "template");
+    run(
+        &mut template,
+        "create schema s; create type s.mood as enum ('sad', 'glad'); create domain s.pos as int check (value > 0);
+         create table s.a (id serial primary key, m s.mood default 'sad', n s.pos, tags text[], body jsonb);
+         create index on s.a (m); create index on s.a ((id * 2)); create index on s.a using gin (tags);
+         create table b (v text, a_id int references s.a on delete cascade); create unique index on b (v) where a_id > 1;
+         create table p (k int, v text) partition by range (k); create table p1 partition of p for values from (0) to (10);
+         create table p2 partition of p for values from (10) to (20);
+         create view w as select b.v, a.m from b join s.a on a.id = b.a_id; create materialized view mv as select count(*) from s.a;
+         create function f(x int) returns int language plpgsql as $$ begin return x * 2; end $$;
+         create function stamp() returns trigger language plpgsql as $$ begin new.v := new.v || '!'; return new; end $$;
+         create trigger t before insert on b for each row execute function stamp();
+         create sequence q increment 5 start 100; comment on table b is 'rows'; grant select on b to ann;
+         insert into s.a (n, tags, body) select i, array['t' || i % 3], jsonb_build_object('i', i) from generate_series(1, 500) i;
+         insert into b select 'v' || i, i from generate_series(1, 200) i; insert into p select i, 'p' || i from generate_series(0, 19) i;
+         refresh materialized view mv; select nextval('q'), nextval('q')",
+    );
+    let schema = |client: &mut Client| rows(client, "select * from quintet_schema()");
+    let look = |client: &mut Client| {
+        let mut all = schema(client);
+        // Sequences go on where they are.
+        all.retain(|line| !line.contains("setval"));
+        for query in [
+            "select count(*), sum(id), sum(n), min(m::text) from s.a",
+            "select id from s.a where tags @> '{t1}' order by id limit 3",
+            "select count(*), min(v), max(v) from b",
+            "select v from b where v = 'v7!' and a_id > 1",
+            "select count(*), max(v) from p2",
+            "select * from mv",
+            "select count(*) from w",
+            "select f(4)",
+            "select grantee, privilege_type from information_schema.table_privileges where table_name = 'b' and grantee = 'ann'",
+        ] {
+            all.extend(rows(client, query));
+        }
+        all
+    };
+    let before = look(&mut template);
+    let pause = waits(&mut first, "create database copy template template");
+    drop(template);
+    pause.wait();
+    finish(&mut first);
+    let mut copy = client(&db, "copy");
+    assert_eq!(look(&mut copy), before);
+    assert_eq!(rows(&mut copy, "select nextval('q')"), ["110"]);
+    let next = number(&mut copy, "insert into s.a (n) values (1) returning id");
+    assert!(next > 500);
+    run(
+        &mut copy,
+        "delete from s.a where id <= 100; create table more (id serial primary key); insert into more default values",
+    );
+    assert_eq!(rows(&mut copy, "select count(*) from b"), ["100"]);
+    let mut template = client(&db, "template");
+    assert_eq!(look(&mut template), before);
+    assert_eq!(rows(&mut template, "select nextval('q')"), ["110"]);
+    run(
+        &mut first,
+        "create table later (id serial primary key); insert into later default values",
+    );
+    let changed = look(&mut copy);
+    drop((first, template, copy));
+    db.close().unwrap();
+    drop(db);
+    let db = reopen(&dir);
+    let mut copy = client(&db, "copy");
+    assert_eq!(look(&mut copy), changed);
+    assert_eq!(rows(&mut copy, "select * from more"), ["1"]);
+    let mut first = db.client().unwrap();
+    assert_eq!(
+        rows(
+            &mut first,
+            "select (select count(*) from other), (select count(*) from later)"
+        ),
+        ["1|1"]
+    );
+    drop(copy);
+    run(&mut first, "drop database copy");
+    let mut template = client(&db, "template");
+    assert_eq!(rows(&mut template, "select count(*) from s.a"), ["500"]);
+}

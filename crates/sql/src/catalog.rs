@@ -815,11 +815,6 @@ impl Catalog {
         &self.roles
     }
 
-    /// Numbers of all sequences.
-    pub fn sequence_ids(&self) -> Vec<SequenceId> {
-        self.sequences.keys().copied().collect()
-    }
-
     /// Names of databases.
     pub(crate) fn database_records(&self) -> &Arc<Databases> {
         &self.databases

@@ -14,8 +14,10 @@
 use crate::catalog::{Catalog, CatalogChange};
 use crate::records::{self, AccessRecord, Counters, GrantRecord, RecordKey};
 use crate::role::{Access, Roles, THE_DATABASE, Whose, denied};
-use quintet_base::{RoleId, SpaceId, SqlResult};
-use quintet_ir::Privileges;
+use quintet_base::{RoleId, SequenceId, SpaceId, SqlError, SqlResult};
+use quintet_ir::ddl::Work;
+use quintet_ir::schema::{SequenceDef, TableRef};
+use quintet_ir::{Expr, Privileges};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,14 +79,31 @@ pub enum DatabaseStand {
 /// All names, by their numbers.
 pub(crate) type Databases = BTreeMap<u32, Arc<DatabaseRecord>>;
 
+/// Whether a copy of a database has this, which is not so of what was said of the database itself, or belongs to all.
+fn is_copied(change: &CatalogChange) -> SqlResult<bool> {
+    Ok(match RecordKey::decode(&change.key)? {
+        RecordKey::Counters
+        | RecordKey::Role(_)
+        | RecordKey::Database(_)
+        | RecordKey::Settings(_) => false,
+        RecordKey::Access(number) => number != THE_DATABASE.number,
+        _ => true,
+    })
+}
+
 /// Names that mean nothing any more are forgotten when there are more than so many, the oldest first.
 const GONE_MAX: usize = 1000;
 
 /// What a schema change does to a database as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatabaseChange {
-    /// It is made, with this number.
-    Make(u32),
+    /// It is made.
+    Make {
+        /// Its number.
+        number: u32,
+        /// What it is a copy of.
+        template: Option<u32>,
+    },
     /// It goes.
     Drop {
         /// Which.
@@ -100,7 +119,7 @@ impl DatabaseChange {
     /// The statement's tag.
     pub fn tag(self) -> &'static str {
         match self {
-            DatabaseChange::Make(_) => "CREATE DATABASE",
+            DatabaseChange::Make { .. } => "CREATE DATABASE",
             DatabaseChange::Drop { .. } => "DROP DATABASE",
             DatabaseChange::Rename(_) => "ALTER DATABASE",
         }
@@ -160,6 +179,84 @@ impl Catalog {
         });
         let own: Vec<CatalogChange> = own.collect();
         founded.apply(&own)
+    }
+
+    /// The records of a copy of this database, with numbers from `next` on for what may be in one place only: spaces of rows, and counters of
+    /// sequences. `records` are its own.
+    ///
+    /// # Errors
+    /// `XX001` if one cannot be read; `0A000` if sessions have left temporary tables behind.
+    pub fn copied(
+        &self,
+        records: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>,
+        next: u32,
+    ) -> SqlResult<Vec<CatalogChange>> {
+        if !self.temporary_sessions().is_empty() {
+            return Err(SqlError::unsupported(
+                "copying a database with temporary tables",
+            ));
+        }
+        let mut next = next;
+        let mut fresh = || {
+            let number = next;
+            next += 1;
+            number
+        };
+        let mut changes = Vec::new();
+        for (key, value) in records {
+            let change = CatalogChange {
+                key,
+                value: Some(value),
+            };
+            if !is_copied(&change)? {
+                continue;
+            }
+            let value = change.value.as_deref().unwrap_or_default();
+            changes.push(match RecordKey::decode(&change.key)? {
+                RecordKey::Table(_) => {
+                    let mut record = records::read_table(value)?;
+                    record.space = SpaceId(fresh());
+                    for index in &mut record.indexes {
+                        index.space = SpaceId(fresh());
+                    }
+                    records::write_table(&record)?
+                }
+                RecordKey::Sequence(_) => {
+                    let mut record = records::read_sequence(value)?;
+                    record.counter = Some(SequenceId(fresh()));
+                    records::write_sequence(&record)?
+                }
+                _ => change,
+            });
+        }
+        // What it makes itself has other numbers than what it was given.
+        let counters = Counters {
+            next_id: next.max(self.next_id()),
+        };
+        changes.push(records::write(RecordKey::Counters, &counters)?);
+        Ok(changes)
+    }
+
+    /// How the rows of this catalogue's tables come into those of a copy.
+    pub fn copying(&self, copy: &Catalog) -> Vec<Work> {
+        let pairs = self.tables().filter_map(|from| {
+            let to = copy.table_by_id(from.id)?;
+            Some(Work::Rewrite {
+                columns: (0..from.columns.len())
+                    .map(|place| Expr::Column(place, from.frame_type(place)))
+                    .collect(),
+                from: TableRef::clone(from),
+                to: TableRef::clone(to),
+                rows: None,
+                fresh: true,
+            })
+        });
+        pairs.collect()
+    }
+
+    /// All sequences.
+    pub fn all_sequences(&self) -> impl Iterator<Item = &Arc<SequenceDef>> {
+        self.sequences()
     }
 
     /// This catalogue with what another one knows of roles and databases; `None`: it knows the same.

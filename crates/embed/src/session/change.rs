@@ -11,14 +11,14 @@ use super::planning::Prepared;
 use crate::activity::Interrupt;
 use crate::classified::Levels;
 use crate::database::Schema;
-use crate::databases::Closed;
+use crate::databases::{Closed, Copied};
 use crate::step::{Pause, Reason};
 use quintet_base::{Bytes, Durability, Level, SpaceId, SqlError, SqlResult, SqlState, Timestamp};
 use quintet_direct::{Context, Stop, translate};
 use quintet_ir::Procedure;
 use quintet_ir::ddl::Work;
-use quintet_sql::DatabaseChange;
 use quintet_sql::command::{Command, DdlPlan};
+use quintet_sql::{Catalog, DatabaseChange};
 use quintet_tc::{Error as TcError, Strength, WaitPolicy};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -233,7 +233,11 @@ impl Session {
         let (number, force) = match plan.database {
             Some(DatabaseChange::Drop { number, force }) => (number, force),
             Some(DatabaseChange::Rename(number)) => (number, false),
-            Some(DatabaseChange::Make(_)) | None => return Ok(None),
+            Some(DatabaseChange::Make {
+                template: Some(number),
+                ..
+            }) => (number, false),
+            Some(DatabaseChange::Make { template: None, .. }) | None => return Ok(None),
         };
         if self.closed.is_some() {
             return Ok(None);
@@ -268,11 +272,33 @@ impl Session {
             1 => "There is 1 other session using the database.".to_string(),
             count => format!("There are {count} other sessions using the database."),
         };
+        let what = match plan.database {
+            Some(DatabaseChange::Make { .. }) => "source database",
+            _ => "database",
+        };
         Err(SqlError::new(
             SqlState::OBJECT_IN_USE,
-            format!("database \"{name}\" is being accessed by other users"),
+            format!("{what} \"{name}\" is being accessed by other users"),
         )
         .detail(detail))
+    }
+
+    /// What a database that is being made begins with, and where its catalogue is; `None`: it is empty.
+    fn copy_of_template(
+        &self,
+        plan: &DdlPlan,
+        shared: &Catalog,
+    ) -> SqlResult<Option<(SpaceId, Copied)>> {
+        let (Some(DatabaseChange::Make { number, .. }), Some(template)) =
+            (plan.database, &self.closed)
+        else {
+            return Ok(None);
+        };
+        let mut made = shared.other_databases();
+        let Some((record, space)) = made.find(|(record, _)| record.number == number) else {
+            return Ok(None);
+        };
+        Ok(Some((space, template.copy(record, shared)?)))
     }
 
     pub(super) fn do_change(
@@ -301,9 +327,13 @@ impl Session {
         });
         // Rows that are written anew may draw numbers of a sequence that comes with the change.
         let before = std::mem::replace(&mut self.host.schema, Arc::clone(&changed));
+        let copied = self.copy_of_template(plan, &changed.catalog)?;
         let dropped = self.closed.as_ref().filter(|_| plan.drops_database());
         let dropped = dropped.map(|closed| closed.work_of_drop());
-        let done = self.do_work(dropped.as_ref().unwrap_or(&plan.work));
+        let work = dropped
+            .as_ref()
+            .or(copied.as_ref().map(|(_, copied)| &copied.work));
+        let done = self.do_work(work.unwrap_or(&plan.work));
         self.host.schema = before;
         if let Some(pause) = done? {
             return Ok(Some(pause));
@@ -322,6 +352,11 @@ impl Session {
         for change in plan.changes.iter().chain(&named) {
             let space = self.db.space_of(change);
             put(space, &change.key, change.value.as_deref())?;
+        }
+        if let Some((space, copied)) = copied {
+            for change in copied.changes {
+                put(space, &change.key, change.value.as_deref())?;
+            }
         }
         // Written by every change, so that the next one finds its snapshot stale.
         put(

@@ -1,7 +1,7 @@
 //! CREATE DATABASE, DROP DATABASE, ALTER DATABASE … RENAME TO.
 //!
 //! Relies on: `databases` for the records; the session, which sees to it that nobody is in the way.  Promises: PostgreSQL's checks and
-//! words; what only other servers have is refused or said.  Does not: copy a database (0A000), limit connections to one, or know other
+//! words; what only other servers have is refused or said.  Does not: copy the database that is open (0A000), limit connections to one, or know other
 //! orders of text than that of code points.
 
 use crate::command::Planned;
@@ -30,13 +30,14 @@ pub(super) fn create(planner: &Planner, statement: &CreatedbStmt) -> SqlResult<P
     let (catalog, user) = (planner.catalog(), planner.context.user.role);
     let roles = catalog.roles();
     let mut owner = user;
+    let mut template = None;
     for option in options(&statement.options) {
         let arg = option.arg.as_deref();
         let said = arg.and_then(string);
         match (option.defname.as_str(), said) {
             (_, None) if arg.is_none() => {} // DEFAULT
             ("owner", Some(said)) => owner = roles.named(said).ok_or_else(|| no_role(said))?,
-            ("template", Some(said)) => check_template(planner, said)?,
+            ("template", Some(said)) => template = find_template(planner, said)?,
             ("encoding", Some(said)) => check_encoding(said)?,
             ("encoding", None) => check_encoding_number(arg)?,
             ("lc_collate" | "lc_ctype" | "locale" | "icu_locale", Some(said)) => {
@@ -78,27 +79,39 @@ pub(super) fn create(planner: &Planner, statement: &CreatedbStmt) -> SqlResult<P
     forget(planner, &mut draft, name);
     let (number, space) = (draft.id(), draft.space());
     let record = DatabaseRecord::new(number, name, owner, DatabaseStand::Own(space));
-    draft.put_database(&record, DatabaseChange::Make(record.number))?;
+    let template = template.map(|record| record.number);
+    draft.put_database(&record, DatabaseChange::Make { number, template })?;
     draft.finish("CREATE DATABASE")
 }
 
-/// A new database is empty; a copy of another one would have to be made.
-fn check_template(planner: &Planner, name: &str) -> SqlResult<()> {
+/// What is to be copied; `None`: a new database is empty.
+fn find_template<'p>(
+    planner: &'p Planner,
+    name: &str,
+) -> SqlResult<Option<&'p Arc<DatabaseRecord>>> {
     if matches!(name, "template0" | "template1") {
-        return Ok(());
+        return Ok(None);
     }
-    let is_there = name == planner.context.database
-        || RESERVED.contains(&name)
-        || there(planner, name).is_some();
-    match is_there {
-        true => Err(
-            SqlError::unsupported("a database as the template of another")
-                .hint("Dump it, and restore it into the new one."),
-        ),
-        false => Err(SqlError::new(
+    let found = there(planner, name);
+    let is_first = found.is_some_and(|record| record.stand == DatabaseStand::First);
+    if name == planner.context.database || is_first || RESERVED.contains(&name) {
+        return Err(SqlError::unsupported(
+            "the current database, or the first of the server, as the template of another",
+        )
+        .hint("Dump it, and restore it into the new one."));
+    }
+    let found = found.ok_or_else(|| {
+        SqlError::new(
             SqlState::UNDEFINED_DATABASE,
             format!("template database \"{name}\" does not exist"),
-        )),
+        )
+    })?;
+    let (roles, user) = (planner.catalog().roles(), planner.context.user.role);
+    match roles.is_superuser(user) || roles.is_member(user, found.owner) {
+        true => Ok(Some(found)),
+        false => Err(denied(format!(
+            "permission denied to copy database \"{name}\""
+        ))),
     }
 }
 
