@@ -64,6 +64,19 @@ pub struct BatchStats {
     pub pending: u64,
 }
 
+impl BatchStats {
+    /// Adds another line's.
+    pub(crate) fn add(&mut self, other: &BatchStats) {
+        self.calls += other.calls;
+        self.batches += other.batches;
+        self.lost += other.lost;
+        self.waits += other.waits;
+        self.put_out += other.put_out;
+        self.failed += other.failed;
+        self.pending += other.pending;
+    }
+}
+
 /// The batches of a database, in one line for each level.
 pub(crate) struct Batches {
     lines: [Mutex<Line>; 2],

@@ -75,6 +75,18 @@ pub struct ChainStats {
     pub unclassed: u64,
 }
 
+impl ChainStats {
+    /// Adds another line's.
+    pub(crate) fn add(&mut self, other: &ChainStats) {
+        self.calls += other.calls;
+        self.waited += other.waited;
+        self.wait_nanos += other.wait_nanos;
+        self.waiting += other.waiting;
+        self.refused += other.refused;
+        self.unclassed += other.unclassed;
+    }
+}
+
 /// The lines of a database, one for each level.
 pub(crate) struct Chains {
     lines: [Mutex<Line>; 2],

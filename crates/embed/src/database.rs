@@ -417,16 +417,22 @@ impl Database {
         self.inner.tc.watch_posts(watcher);
     }
 
-    /// Counters.
+    /// Counters, of all databases of the directory together.
     pub fn stats(&self) -> DatabaseStats {
-        DatabaseStats {
+        let mut stats = DatabaseStats {
             tc: self.inner.tc.stats(),
             log: self.inner.log.stats(),
             store: self.inner.store.stats(),
-            retries: self.inner.retries.load(Ordering::Relaxed),
-            chains: self.inner.chains.stats(),
-            batches: self.inner.batches.stats(),
+            retries: 0,
+            chains: ChainStats::default(),
+            batches: BatchStats::default(),
+        };
+        for database in self.inner.house.all() {
+            stats.retries += database.retries.load(Ordering::Relaxed);
+            stats.chains.add(&database.chains.stats());
+            stats.batches.add(&database.batches.stats());
         }
+        stats
     }
 
     /// The log up to here survives a crash, whatever the durability. A commit does when this has reached the
@@ -446,14 +452,19 @@ impl Database {
         Ok(())
     }
 
-    /// Names and sizes of what the catalogue holds, for `inspect`.
+    /// Names of the tables, for `inspect`; those of databases beside the first with theirs.
     pub fn tables(&self) -> Vec<String> {
-        let schema = self.inner.schema();
-        schema
-            .catalog
-            .tables()
-            .map(|table| format!("{}.{}", table.schema, table.name))
-            .collect()
+        let mut names = Vec::new();
+        for database in self.inner.house.all() {
+            let prefix = match database.place.is_first() {
+                true => String::new(),
+                false => format!("{}.", database.name()),
+            };
+            let schema = database.schema();
+            let tables = schema.catalog.tables();
+            names.extend(tables.map(|table| format!("{prefix}{}.{}", table.schema, table.name)));
+        }
+        names
     }
 }
 

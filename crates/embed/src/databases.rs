@@ -317,7 +317,7 @@ impl Inner {
     }
 
     /// The name that it was made under; that of the first is fixed.
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         let schema = self.schema();
         let mut records = schema.catalog.other_databases();
         let found = records.find(|(record, _)| record.number == self.place.number);
