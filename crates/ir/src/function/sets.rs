@@ -479,6 +479,14 @@ fn partition_tree(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     })
 }
 
+fn acl_items(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let objects = &host.format().objects;
+    Ok(match objects.describe("aclexplode", args)? {
+        Value::Null => array(Record, Vec::new()),
+        found => found,
+    })
+}
+
 fn listening_channels(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let objects = &host.format().objects;
     Ok(match objects.describe("pg_listening_channels", &[])? {
@@ -661,6 +669,15 @@ static SETS: &[SetFunction] = &[
             partition_tree,
         ),
         TREE,
+    ),
+    set(
+        new("aclexplode", &[TextArray], RecordArray, acl_items),
+        &[
+            ("grantor", Oid),
+            ("grantee", Oid),
+            ("privilege_type", Text),
+            ("is_grantable", Bool),
+        ],
     ),
     set(
         new("jsonb_array_elements", &[Jsonb], JsonbArray, array_elements),

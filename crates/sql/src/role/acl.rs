@@ -309,6 +309,63 @@ fn name(roles: &Roles, role: RoleId) -> String {
     }
 }
 
+/// Reads what [`text`] writes; `None`: it is none, or names a role that is not there.
+pub(crate) fn parse(roles: &Roles, text: &str) -> Option<Item> {
+    let (grantee, rest) = parse_name(text)?;
+    let rest = rest.strip_prefix('=')?;
+    let (letters, grantor) = rest.split_once('/')?;
+    let (grantor, "") = parse_name(grantor)? else {
+        return None;
+    };
+    let mut item = Item {
+        grantee: match grantee.as_str() {
+            "" => RoleId::PUBLIC,
+            name => role(roles, name)?,
+        },
+        grantor: role(roles, &grantor)?,
+        privileges: Privileges::NONE,
+        options: Privileges::NONE,
+    };
+    let mut last = Privileges::NONE;
+    for letter in letters.chars() {
+        if letter == '*' {
+            item.options = item.options | last;
+            continue;
+        }
+        let known = Privileges::ALL.iter().find(|(.., its)| *its == letter)?;
+        last = known.0;
+        item.privileges = item.privileges | last;
+    }
+    Some(item)
+}
+
+/// A name at the beginning, without its quotes, and what is behind it.
+fn parse_name(text: &str) -> Option<(String, &str)> {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let end = text.find(['=', '/']).unwrap_or(text.len());
+        return Some((text[..end].to_string(), &text[end..]));
+    };
+    let mut name = String::new();
+    let mut rest = quoted;
+    loop {
+        let (part, behind) = rest.split_once('"')?;
+        name.push_str(part);
+        match behind.strip_prefix('"') {
+            Some(more) => {
+                name.push('"');
+                rest = more;
+            }
+            None => return Some((name, behind)),
+        }
+    }
+}
+
+/// A role by its name, or by its number if it has gone.
+fn role(roles: &Roles, name: &str) -> Option<RoleId> {
+    let number = || name.parse().ok().map(RoleId);
+    roles.named(name).or_else(number)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -370,6 +370,7 @@ impl<'c> Known<'c> {
         let named = |text: String| Value::text(self.planner().with_type_names(text));
         let text = |found: Option<String>| found.map_or(Value::Null, named);
         Ok(match function {
+            "aclexplode" => super::roles::exploded(&self.planner(), arguments[0])?,
             "acldefault" => super::roles::default_access(
                 &self.planner(),
                 arguments[0].as_str().unwrap_or_default(),

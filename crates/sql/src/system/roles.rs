@@ -6,9 +6,9 @@
 use super::{DATABASE, Definition, flag, oid, text};
 use crate::planner::Planner;
 use crate::records::{DefaultsRecord, RoleRecord, SettingsRecord};
-use crate::role::{AclItem as Item, OF_COLUMNS, Roles, acl_text, default_acl};
+use crate::role::{AclItem as Item, OF_COLUMNS, Roles, acl_parse, acl_text, default_acl};
 use quintet_base::value::Array;
-use quintet_base::{RoleId, SqlError, SqlResult, SqlType, Value};
+use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::{Object, ObjectKind, Privileges};
 use std::sync::Arc;
 
@@ -370,13 +370,47 @@ pub(super) fn default_access(planner: &Planner, letter: &str, owner: u32) -> Sql
     Ok(list_of(roles, &list))
 }
 
-fn list_of(roles: &Roles, list: &[Item]) -> Value {
-    let values = list.iter().map(|item| text(&acl_text(roles, item)));
+/// The rows of `aclexplode`: grantor, grantee, privilege, whether it may be granted on.
+///
+/// # Errors
+/// `22P02` for an item that is none.
+pub(super) fn exploded(planner: &Planner, list: &Value) -> SqlResult<Value> {
+    let roles = planner.catalog().roles();
+    let mut rows = Vec::new();
+    let Value::Array(list) = list else {
+        return Ok(Value::Null);
+    };
+    for item in list.values.iter().filter_map(|item| item.as_str()) {
+        let item = acl_parse(roles, item).ok_or_else(|| {
+            let message = format!("invalid input syntax for type aclitem: \"{item}\"");
+            SqlError::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
+        })?;
+        for (privilege, name, _) in Privileges::ALL {
+            if item.privileges.contains(privilege) {
+                let values = vec![
+                    oid(item.grantor.0),
+                    oid(item.grantee.0),
+                    text(name),
+                    flag(item.options.contains(privilege)),
+                ];
+                rows.push(array(SqlType::Record, values));
+            }
+        }
+    }
+    Ok(array(SqlType::Record, rows))
+}
+
+fn array(element: SqlType, values: Vec<Value>) -> Value {
     Value::Array(Box::new(Array {
         shape: None,
-        element: SqlType::Text,
-        values: values.collect(),
+        element,
+        values,
     }))
+}
+
+fn list_of(roles: &Roles, list: &[Item]) -> Value {
+    let values = list.iter().map(|item| text(&acl_text(roles, item)));
+    array(SqlType::Text, values.collect())
 }
 
 /// Puts access lists into the rows of columns that have one.
