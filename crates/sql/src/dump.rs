@@ -101,6 +101,10 @@ impl Catalog {
         }
         // Each after those that it is made of.
         for record in self.user_types() {
+            // An extension brings its own.
+            if record.is_of_extension() {
+                continue;
+            }
             let text = on_path(path(&record.schema), type_text(record));
             add("before", run(), text);
         }
@@ -675,7 +679,7 @@ fn check_text(check: &CheckRecord) -> String {
     format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.text)
 }
 
-/// The statement that makes a type.
+/// The statement that makes a type; nothing for that of an extension.
 fn type_text(record: &TypeRecord) -> String {
     let name = qualified(&record.schema, &record.name);
     match &record.kind {
@@ -692,6 +696,7 @@ fn type_text(record: &TypeRecord) -> String {
             let fields: Vec<String> = fields.iter().map(field).collect();
             format!("CREATE TYPE {name} AS ({})", fields.join(", "))
         }
+        TypeKind::Base(_) => String::new(),
         TypeKind::Domain(domain) => {
             let base = format_declared(domain.base, domain.modifier);
             let mut text = format!("CREATE DOMAIN {name} AS {base}");

@@ -46,6 +46,11 @@ impl TypeRecord {
         }
     }
 
+    /// Whether it is one of an extension, with which it comes and goes.
+    pub fn is_of_extension(&self) -> bool {
+        matches!(self.kind, TypeKind::Base(_))
+    }
+
     /// The number of its array type.
     pub fn array_number(&self) -> u32 {
         self.id + 1
@@ -88,6 +93,8 @@ impl Catalog {
                 TypeKind::Domain(domain) if oid == record.id => Some(domain.base),
                 TypeKind::Composite(_) if oid == record.id => Some(SqlType::Composite(oid)),
                 TypeKind::Composite(_) => Some(SqlType::CompositeArray(record.id)),
+                TypeKind::Base(ty) if oid == record.id => Some(*ty),
+                TypeKind::Base(ty) => ty.array_of(),
                 _ => None,
             }
         })

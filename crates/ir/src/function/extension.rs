@@ -25,12 +25,52 @@ pub struct Extension {
 }
 
 /// All of them, but for `plpgsql`, which every database has.
-pub const EXTENSIONS: [Extension; 3] = [
+pub const EXTENSIONS: [Extension; 5] = [
     Extension {
         name: "btree_gist",
         version: "1.7",
         comment: "support for indexing common datatypes in GiST",
         functions: &[],
+    },
+    Extension {
+        name: "citext",
+        version: "1.6",
+        comment: "data type for case-insensitive character strings",
+        functions: &["citext_cmp"],
+    },
+    Extension {
+        name: "hstore",
+        version: "1.8",
+        comment: "data type for storing sets of (key, value) pairs",
+        functions: &[
+            "akeys",
+            "avals",
+            "defined",
+            "delete",
+            "each",
+            "exist",
+            "exists_all",
+            "exists_any",
+            "fetchval",
+            "hs_concat",
+            "hs_contained",
+            "hs_contains",
+            "hstore",
+            "hstore_cmp",
+            "hstore_to_array",
+            "hstore_to_json",
+            "hstore_to_json_loose",
+            "hstore_to_jsonb",
+            "hstore_to_jsonb_loose",
+            "hstore_to_matrix",
+            "isdefined",
+            "isexists",
+            "skeys",
+            "slice",
+            "slice_array",
+            "svals",
+            "tconvert",
+        ],
     },
     Extension {
         name: "pgcrypto",
@@ -204,7 +244,11 @@ mod tests {
     #[test]
     fn what_an_extension_says_that_it_has_is_there() {
         for name in EXTENSIONS.iter().flat_map(|extension| extension.functions) {
+            let of_types = super::super::caseless::FUNCTIONS.iter();
+            let of_types = of_types.chain(super::super::pairs::FUNCTIONS);
+            let sets = super::super::pairs::SETS.iter().map(|set| &set.function);
             let all = FUNCTIONS.iter().chain(super::super::system::FUNCTIONS);
+            let all = all.chain(of_types).chain(sets);
             assert!(
                 all.into_iter().any(|function| function.name == *name),
                 "{name}"
