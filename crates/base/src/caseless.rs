@@ -1,13 +1,16 @@
 //! Text that compares without case: `citext`.
 //!
-//! Relies on: Unicode's simple mapping to lower case, as `lower` has it.  Promises: two texts are equal if their folded forms are, and
+//! Relies on: Unicode's simple mapping (UnicodeData.txt) to lower case, as `lower` has it.  Promises: two texts are equal if their folded forms are, and
 //! have the order of these, byte by byte.  Does not: fold `ß` and what else becomes several characters.
 
 use crate::value::Str;
 use std::cmp::Ordering;
 
-/// A character in lower case; what Unicode maps to several stays as it is.
+/// A character in lower case: one, also of the one character (İ) that Unicode maps to several.
 fn lower(c: char) -> char {
+    if c == 'İ' {
+        return 'i';
+    }
     let mut mapped = c.to_lowercase();
     match mapped.len() {
         1 => mapped.next().unwrap_or(c),

@@ -444,6 +444,11 @@ impl SqlType {
         TABLE.iter().find(|e| e.1 == oid).map(|e| e.0)
     }
 
+    /// The same, where what an extension brings is the catalogue's to know.
+    pub fn built_in_with_oid(oid: u32) -> Option<SqlType> {
+        SqlType::from_oid(oid).filter(|ty| !ty.is_of_extension())
+    }
+
     /// Every type that is built in, but for those of extensions.
     pub fn built_in() -> impl Iterator<Item = SqlType> {
         let all = TABLE.iter().map(|entry| entry.0);

@@ -66,7 +66,7 @@ pub(crate) use like::like;
 mod math;
 mod network;
 mod ordered;
-pub(crate) mod pairs;
+pub mod pairs;
 mod pattern;
 pub use pattern::check_patterns;
 mod quantified;

@@ -15,7 +15,7 @@ use quintet_ir::Expr;
 use quintet_ir::aggregate::AggregateFunction;
 use quintet_ir::cast::CastContext;
 use quintet_ir::function::json_rows::POPULATE;
-use quintet_ir::function::{Function, JSON_MARK, JSON_ROW};
+use quintet_ir::function::{Function, JSON_MARK, JSON_ROW, pairs};
 
 /// Functions whose arguments are values of any type.
 const MAKERS: &[&str] = &[
@@ -47,6 +47,10 @@ impl Binder<'_, '_> {
             ("json_populate_record" | "jsonb_populate_record", [base, document]) => {
                 let (base, document) = (self.bind(base)?, self.bind(document)?);
                 self.populated(name, &POPULATE, base, document).map(Some)
+            }
+            ("populate_record", [base, with]) if self.planner.has_function(name) => {
+                let (base, with) = (self.bind(base)?, self.bind(with)?);
+                self.populated_of_pairs(base, with).map(Some)
             }
             ("to_json" | "to_jsonb", [value]) => {
                 let expr = match self.as_row(value)? {
@@ -129,6 +133,26 @@ impl Binder<'_, '_> {
                 Expr::Const(Value::text(name), SqlType::Text),
             ],
             ty,
+        })
+    }
+
+    /// A record with other fields, by an hstore.
+    ///
+    /// # Errors
+    /// `42804` if nobody knows which fields there are.
+    pub(crate) fn populated_of_pairs(&self, base: Expr, with: Expr) -> SqlResult<Expr> {
+        let Some(shape) = self.planner.shape_of(&base) else {
+            let message = "first argument must be a rowtype";
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+        };
+        Ok(Expr::Call {
+            function: &pairs::POPULATE,
+            args: vec![
+                Expr::Const(shape.prototype(), shape.ty),
+                base,
+                coerce::implicit(self.planner, with, SqlType::Hstore)?,
+            ],
+            ty: shape.ty,
         })
     }
 

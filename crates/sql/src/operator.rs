@@ -104,6 +104,9 @@ impl Binder<'_, '_> {
                     return self.same_rows(op, left, right).map_err(here);
                 }
                 let (left, right) = (self.bind(left)?, self.bind(right)?);
+                if symbol == "#=" && matches!(right.ty(), SqlType::Hstore | SqlType::Unknown) {
+                    return self.populated_of_pairs(left, right).map_err(here);
+                }
                 self.binary(symbol, left, right).map_err(here)
             }
             AexprLike | AexprIlike | AexprSimilar => {

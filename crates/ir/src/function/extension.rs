@@ -8,7 +8,7 @@ use super::{Function, builtin as new, int, str};
 use crate::eval::Host;
 use hmac::{Hmac, KeyInit, Mac};
 use quintet_base::SqlType::{Bytea, Int4, Text, Uuid};
-use quintet_base::{SqlError, SqlResult, SqlState, Value};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use sha2::Digest;
 
 /// An extension that CREATE EXTENSION knows.
@@ -65,6 +65,7 @@ pub const EXTENSIONS: [Extension; 5] = [
             "hstore_to_matrix",
             "isdefined",
             "isexists",
+            "populate_record",
             "skeys",
             "slice",
             "slice_array",
@@ -95,10 +96,26 @@ pub const EXTENSIONS: [Extension; 5] = [
     },
 ];
 
-/// Whether this is a function of an extension: PostgreSQL has it in the schema of the extension.
+/// Operators of the types of extensions.
+const OPERATORS: &[&str] = &[
+    "=", "<>", "<", "<=", ">", ">=", "~", "!~", "~*", "!~*", "~~", "!~~", "~~*", "!~~*", "->", "?",
+    "?&", "?|", "@>", "<@", "||", "-", "%%", "%#", "#=", "#<#", "#<=#", "#>#", "#>=#",
+];
+
+/// Whether this is a function, or an operator, of an extension: PostgreSQL has it in the schema of the extension.
 pub fn is_of_extension(name: &str) -> bool {
+    if OPERATORS.contains(&name) {
+        return true;
+    }
     let mut all = EXTENSIONS.iter().flat_map(|extension| extension.functions);
     all.any(|function| *function == name)
+}
+
+/// The type of an extension without which nobody has its function of this name; `None` for all other names.
+pub fn type_of_function(name: &str) -> Option<SqlType> {
+    let mut all = EXTENSIONS.iter();
+    let own = all.find(|extension| extension.functions.contains(&name))?;
+    SqlType::of_extension(own.name).first().copied()
 }
 
 /// `gen_random_bytes` gives no more.
@@ -249,6 +266,7 @@ mod tests {
             let sets = super::super::pairs::SETS.iter().map(|set| &set.function);
             let all = FUNCTIONS.iter().chain(super::super::system::FUNCTIONS);
             let all = all.chain(of_types).chain(sets);
+            let all = all.chain([&super::super::pairs::POPULATE]);
             assert!(
                 all.into_iter().any(|function| function.name == *name),
                 "{name}"

@@ -9,7 +9,8 @@ use crate::eval::Host;
 use quintet_base::SqlType::{self, Bool, Hstore, Int4, Json, Jsonb, RecordArray, Text, TextArray};
 use quintet_base::pairs::Pairs;
 use quintet_base::value::{Array, Dimension};
-use quintet_base::{SqlError, SqlResult, SqlState, Str, Value};
+use quintet_base::{Record, SqlError, SqlResult, SqlState, Str, Value, text_format};
+use std::sync::Arc;
 
 type Pair = (Str, Option<Str>);
 
@@ -304,6 +305,82 @@ fn jsonb_loose(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     to_json(args[0], Jsonb, true)
 }
 
+/// The value with another text for a key, or one pair where there is none.
+fn assign(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let Some(key) = text_of(args[1]) else {
+        let message = "hstore subscript in assignment must not be null";
+        return fail(SqlState::NULL_VALUE_NOT_ALLOWED, message);
+    };
+    let new = Pairs::new(vec![(key, text_of(args[2]))])?;
+    Ok(match args[0] {
+        Value::Null => new.to_value(),
+        whole => pairs(whole).with(new).to_value(),
+    })
+}
+
+/// The fields of a row by their names.
+fn of_row(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let Value::Record(row) = args[0] else {
+        return Ok(Value::Null);
+    };
+    let names = row.names(host.format());
+    let fields = row.shape.fields.iter().zip(&row.values);
+    let fields = fields
+        .zip(names)
+        .enumerate()
+        .map(|(at, ((field, value), name))| {
+            let name = match name.is_empty() {
+                true => Str::from(format!("f{}", at + 1)),
+                false => name,
+            };
+            let text = (!value.is_null())
+                .then(|| Str::from(text_format::to_string(value, field.ty, host.format())));
+            (name, text)
+        });
+    Ok(Pairs::new(fields.collect())?.to_value())
+}
+
+/// A record with other fields where there are such keys: a prototype, the record or NULL, the pairs.
+pub static POPULATE: Function = new(
+    "populate_record",
+    &[SqlType::Unknown; 3],
+    SqlType::Unknown,
+    populate,
+)
+.lenient()
+.stable();
+
+fn populate(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let (Value::Record(prototype), base) = (args[0], args[1]) else {
+        return Err(SqlError::internal("a record without a shape"));
+    };
+    let Value::Bytea(bytes) = args[2] else {
+        return Ok(base.clone());
+    };
+    let pairs = Pairs::of_bytes(bytes);
+    if pairs.is_empty() && !base.is_null() {
+        return Ok(base.clone());
+    }
+    let format = host.format();
+    let shape = prototype.shape.named(format);
+    let fields = shape
+        .fields
+        .iter()
+        .enumerate()
+        .map(|(at, field)| match pairs.get(&field.name) {
+            Some(Some(text)) => text_format::read(field.ty, text, format),
+            Some(None) => Ok(Value::Null),
+            None => Ok(match base {
+                Value::Record(base) => base.values.get(at).cloned().unwrap_or_default(),
+                _ => Value::Null,
+            }),
+        });
+    Ok(Value::Record(Arc::new(Record {
+        values: fields.collect::<SqlResult<_>>()?,
+        shape: Arc::clone(&prototype.shape),
+    })))
+}
+
 macro_rules! ordered {
     ($($symbol:literal $accepts:ident;)*) => {
         &[$(new($symbol, &[Hstore, Hstore], Bool, |args, _: &dyn Host| {
@@ -337,6 +414,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("hstore", &[Text, Text], Hstore, one).lenient(),
     new("hstore", &[TextArray, TextArray], Hstore, side_by_side).lenient(),
     new("hstore", &[TextArray], Hstore, of_texts),
+    new("hstore", &[SqlType::Record], Hstore, of_row)
+        .stable()
+        .lenient(),
+    new("[hstore]:=", &[Hstore, Text, Text], Hstore, assign).lenient(),
     new("tconvert", &[Text, Text], Hstore, one).lenient(),
     new("fetchval", &[Hstore, Text], Text, get),
     new("slice_array", &[Hstore, TextArray], TextArray, get_each),

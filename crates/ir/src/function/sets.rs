@@ -927,7 +927,11 @@ pub(super) fn declared(name: &str, args: &[SqlType]) -> Option<&'static Function
         &SEQUENCE_ROW,
         &super::NESTED,
     ];
-    let made = [&super::json_rows::POPULATE, &super::json_rows::POPULATE_ALL];
+    let made = [
+        &super::json_rows::POPULATE,
+        &super::json_rows::POPULATE_ALL,
+        &super::pairs::POPULATE,
+    ];
     let of_json = super::json_rows::JSON_ROWS.iter().map(|(_, tool)| tool);
     let of_json = of_json.chain(made);
     let tools = tools.into_iter().chain(of_json);

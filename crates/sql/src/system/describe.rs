@@ -72,7 +72,7 @@ impl<'c> Known<'c> {
     pub fn name(&self, kind: SqlType, number: u32) -> Option<String> {
         match kind {
             SqlType::RegClass => self.relation(number).map(|named| self.shown(&named)),
-            SqlType::RegType => match SqlType::from_oid(number) {
+            SqlType::RegType => match SqlType::built_in_with_oid(number) {
                 Some(ty) => Some(format_type(ty, TypeMod::NONE)),
                 None => match relation_of(number) {
                     Some((relation, is_array)) => {
@@ -393,7 +393,7 @@ impl<'c> Known<'c> {
                 Some(named) => Value::Bool(self.is_visible(&named)),
                 None => Value::Null,
             },
-            "pg_type_is_visible" => match SqlType::from_oid(number(0)) {
+            "pg_type_is_visible" => match SqlType::built_in_with_oid(number(0)) {
                 Some(_) => Value::Bool(true),
                 None => match self.context.catalog.type_with(number(0)) {
                     Some(record) => {
