@@ -264,7 +264,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// An object of texts; what looks like a number or a truth value is one, if that is asked for.
-pub(crate) fn to_json(value: &Value, to: SqlType, loose: bool) -> SqlResult<Value> {
+pub(super) fn document(value: &Value, loose: bool) -> String {
     use quintet_base::Json as Document;
     let quoted = |text: &str| Document::Text(Str::from(text)).to_string();
     let mut out = String::from("{");
@@ -283,8 +283,14 @@ pub(crate) fn to_json(value: &Value, to: SqlType, loose: bool) -> SqlResult<Valu
         }
     }
     out.push('}');
+    out
+}
+
+/// The same as a value of `json` or `jsonb`.
+pub(crate) fn to_json(value: &Value, to: SqlType, loose: bool) -> SqlResult<Value> {
+    let out = document(value, loose);
     match to {
-        Jsonb => Ok(Value::json(Document::parse(&out)?)),
+        Jsonb => Ok(Value::json(quintet_base::Json::parse(&out)?)),
         _ => Ok(Value::text(out)),
     }
 }

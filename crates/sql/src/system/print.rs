@@ -819,6 +819,7 @@ fn as_value(text: &str, ty: SqlType) -> String {
                 | TypeFamily::Bits
                 | TypeFamily::Uuid
                 | TypeFamily::Search
+                | TypeFamily::Pairs
         ),
     };
     match quintet_base::text_format::read(ty, text, &format) {
