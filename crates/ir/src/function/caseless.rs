@@ -39,7 +39,7 @@ fn replace_match(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
 fn quoted(text: &str) -> Value {
     let mut pattern = String::with_capacity(text.len());
     for c in text.chars() {
-        if !(c.is_ascii_alphanumeric() || c == '_') {
+        if c.is_ascii() && !(c.is_ascii_alphanumeric() || c == '_') {
             pattern.push('\\');
         }
         pattern.push(c);
