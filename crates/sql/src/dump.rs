@@ -209,7 +209,9 @@ impl Catalog {
                 let columns = asked.iter().enumerate().map(|(place, &at)| {
                     let mut classes = shown.classes.iter();
                     let class = classes.find(|(of, _)| *of == place);
-                    let class = class.map_or_else(run, |(_, class)| format!(" {}", quoted(class)));
+                    let class = class.map_or_else(run, |(_, class)| {
+                        format!(" {}", system::shown_class(self, class, |_| false))
+                    });
                     let words = directions.get(place).copied().unwrap_or_default();
                     let words = class + system::direction_words(words);
                     let key = match record.generated(at).filter(|_| record.is_hidden(at)) {

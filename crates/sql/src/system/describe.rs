@@ -626,7 +626,11 @@ impl<'c> Known<'c> {
                 let words = shape.classes.iter().zip(&shape.directions);
                 for (name, ((_, class), direction)) in names.iter_mut().zip(words) {
                     if let Some(class) = class {
-                        *name += &format!(" {}", quoted(class));
+                        let path = self.planner();
+                        let is_seen =
+                            |schema: &str| path.path().iter().any(|known| known == schema);
+                        let catalog = self.context.catalog;
+                        *name += &format!(" {}", super::shown_class(catalog, class, is_seen));
                     }
                     *name += direction_words(*direction);
                 }

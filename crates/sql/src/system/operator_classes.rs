@@ -5,7 +5,9 @@
 //! be asked for and are shown, and are the same.
 
 use super::index_properties::{BRIN, BTREE, GIN, GIST, HASH, SPGIST, method};
+use super::print::quoted;
 use super::{Definition, OWNER, PG_CATALOG, flag, oid, text};
+use crate::catalog::Catalog;
 use quintet_base::SqlType;
 
 type Class = (u32, &'static str, u32, u32, bool, u32);
@@ -222,6 +224,17 @@ pub(super) fn class_of(method: u32, ty: SqlType) -> u32 {
     let mut all = classes(method).iter();
     let own = all.find(|class| class.3 == wanted && class.4);
     own.map_or(0, |class| class.0)
+}
+
+/// What a class is called: with its schema, if it is an extension's and `is_seen` is false of that.
+pub(crate) fn shown_class(catalog: &Catalog, name: &str, is_seen: impl Fn(&str) -> bool) -> String {
+    let all = [ORDERED, HASHED, INVERTED].into_iter().flatten();
+    let mut own = all.filter(|class| class.1 == name && matches!(class.3, CITEXT | HSTORE));
+    let own = own.find_map(|class| catalog.user_type(class.3));
+    match own.filter(|record| !is_seen(&record.schema)) {
+        Some(record) => format!("{}.{}", quoted(&record.schema), quoted(name)),
+        None => quoted(name),
+    }
 }
 
 /// The class of a method with this name.
