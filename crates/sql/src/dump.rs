@@ -67,7 +67,9 @@ impl Catalog {
     /// `XX000` if a record names what is not there.
     pub fn dump(&self) -> SqlResult<Vec<DumpLine>> {
         let mut lines = Vec::new();
+        let operators = self.schemas_of_operators();
         let mut add = |section, object: String, statement: String| {
+            let statement = beside(&operators, statement);
             lines.push(DumpLine {
                 section,
                 object,
@@ -371,6 +373,18 @@ impl Catalog {
             switched.map(|words| format!("ALTER TABLE {name} {words} {}", quoted(&trigger.name))),
         );
         Ok(texts)
+    }
+
+    /// Where extensions have operators, if texts are not read with a path that leads there anyway.
+    fn schemas_of_operators(&self) -> Vec<String> {
+        let types = self.user_types().filter(|record| record.is_of_extension());
+        let schemas = types.map(|record| record.schema.as_str());
+        let mut schemas: Vec<String> = schemas
+            .filter(|name| *name != "public")
+            .map(quoted)
+            .collect();
+        schemas.dedup();
+        schemas
     }
 
     /// The statement with the names of types that stand in it as numbers.
@@ -730,6 +744,35 @@ fn path_of(schema: &str) -> Option<String> {
         other => Some(format!("{}, public", quoted(other))),
     }
 }
+
+/// Of a statement whose text may have operators: with these schemas in the path. PostgreSQL would take others, of other types, without.
+fn beside(schemas: &[String], statement: String) -> String {
+    const TEXTS: [&str; 6] = [
+        "CREATE TABLE ",
+        "CREATE DOMAIN ",
+        "CREATE INDEX ",
+        "CREATE UNIQUE INDEX ",
+        "ALTER TABLE ",
+        "CREATE TRIGGER ",
+    ];
+    if schemas.is_empty() {
+        return statement;
+    }
+    let schemas = schemas.join(", ");
+    if let Some(rest) = statement.strip_prefix(SET_PATH)
+        && let Some((path, rest)) = rest.split_once("', false);")
+    {
+        let schemas = schemas.replace('\'', "''");
+        return format!("{SET_PATH}{path}, {schemas}', false);{rest}");
+    }
+    match TEXTS.iter().any(|begin| statement.starts_with(begin)) {
+        true => on_path(Some(format!("public, {schemas}")), statement),
+        false => statement,
+    }
+}
+
+/// How a statement begins that is read with another search path.
+const SET_PATH: &str = "SELECT pg_catalog.set_config('search_path', '";
 
 fn on_path(path: Option<String>, statement: String) -> String {
     let Some(path) = path else {
