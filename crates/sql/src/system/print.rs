@@ -693,8 +693,13 @@ impl Printer<'_, '_, '_> {
     /// The schema of a type that an extension has brought, if the reader does not see the type without.
     fn schema_of_extension(&self, ty: SqlType) -> Option<String> {
         let record = self.planner.catalog().user_type(ty.oid())?;
-        let seen = self.reader.find_type(None, &record.name);
-        let is_seen = seen.is_some_and(|seen| seen.id == record.id);
+        let hides = |schema: &str| {
+            self.planner
+                .catalog()
+                .type_named(schema, &record.name)
+                .is_some()
+        };
+        let is_seen = self.reader.is_read_from(&record.schema, hides);
         (!is_seen).then(|| quoted(&record.schema))
     }
 
