@@ -37,6 +37,7 @@ use crate::lexemes;
 use crate::multirange;
 use crate::network::{Family, Inet};
 use crate::numeric::Numeric;
+use crate::pairs::{self, Pairs};
 use crate::range;
 use crate::record::Record;
 use crate::text_format::FormatContext;
@@ -74,6 +75,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Float8(v) => out.extend_from_slice(&v.to_be_bytes()),
         Value::Numeric(v) => write_numeric(v, out),
         Value::Text(v) => out.extend_from_slice(v.as_bytes()),
+        Value::Citext(v) => out.extend_from_slice(v.as_bytes()),
         Value::Bytea(v) => out.extend_from_slice(v),
         Value::Uuid(v) => out.extend_from_slice(v),
         Value::MacAddr(v) => out.extend_from_slice(v),
@@ -98,6 +100,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         }
         Value::Array(v) if v.element.is_bytes_within() => {
             write_elements(v, out, &|value, out| match value {
+                Value::Bytea(bytes) if v.element == SqlType::Hstore => pairs::send(bytes, out),
                 Value::Bytea(bytes) => lexemes::send(v.element, bytes, out),
                 value => write(value, out),
             });
@@ -147,6 +150,7 @@ pub fn write_typed(value: &Value, ty: SqlType, context: &FormatContext, out: &mu
         Value::Text(text) if ty == SqlType::InternalChar && text.is_empty() => out.push(0),
         Value::Array(array) if ty.is_vector() => write_vector(array, out),
         Value::Text(text) if ty == SqlType::JsonPath => write_path(text, out),
+        Value::Bytea(bytes) if ty == SqlType::Hstore => pairs::send(bytes, out),
         Value::Bytea(bytes) if ty.is_bytes_within() => lexemes::send(ty, bytes, out),
         value => write_told(value, context, out),
     }
@@ -438,6 +442,8 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
             None => return Err(invalid(ty)),
         },
         SqlType::TsVector | SqlType::TsQuery => lexemes::receive(ty, bytes)?,
+        SqlType::Citext => Value::Citext(utf8(bytes)?.into()),
+        SqlType::Hstore => Pairs::receive(bytes)?.to_value(),
         SqlType::Void => return Err(SqlError::unsupported("binary input of type void")),
         // A single zero byte is how the catalogue's "char" says "empty".
         SqlType::InternalChar if bytes == [0] => Value::Text(Str::default()),

@@ -3,7 +3,7 @@
 //! Relies on: nothing but the values.  Promises: the byte order of concatenated encodings is
 //! [`Value::order`] column by column, values that compare equal have equal bytes, and no encoding is
 //! a prefix of another of its type, so keys can be concatenated and cut.  Does not: keep the scale of
-//! a numeric, the sign of a zero or the parts of an interval (rows keep the value), bound the length (`limits::KEY_BYTES_MAX`
+//! a numeric, the sign of a zero, the parts of an interval or the case of a citext (rows keep the value), bound the length (`limits::KEY_BYTES_MAX`
 //! is checked where keys enter the stores), or know of `DESC`.
 //!
 //! ```text
@@ -14,7 +14,7 @@
 //!   oid             big-endian
 //!   float4 float8   big-endian bits; positive: sign bit set; negative: all bits flipped;
 //!                   -0 is written as 0, every NaN as the one above infinity
-//!   text bytea      the bytes with 00 written as 00 FF, then 00 00
+//!   text bytea      the bytes with 00 written as 00 FF, then 00 00; so a citext in lower case, and an hstore
 //!   uuid            16 bytes                    macaddr  6 bytes
 //!   numeric         class byte: 10 -Infinity, 20 below zero, 30 zero, 40 above zero,
 //!                   50 Infinity, 60 NaN. After 40: exponent e as 3 bytes big-endian with
@@ -44,6 +44,7 @@
 
 use crate::array::DIMENSIONS_MAX;
 use crate::bits::Bits;
+use crate::caseless;
 use crate::datetime::{MICROS_PER_SECOND, TimeTz};
 use crate::datum::Datum;
 use crate::error::{SqlError, SqlResult, SqlState};
@@ -134,6 +135,7 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
         Value::Range(v) => range::encode_key(v, out),
         Value::Multirange(v) => multirange::encode_key(v, out),
         Value::Record(v) => encode_record(v, out),
+        Value::Citext(v) => encode_bytes(caseless::fold(v).as_bytes(), out),
         Value::Interval(v) => {
             out.extend_from_slice(&(v.span() ^ i128::MIN).to_be_bytes());
         }
@@ -478,8 +480,12 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
             Value::Float8(f64::from_bits(bits))
         }
         SqlType::Numeric => Value::numeric(decode_numeric(bytes)?),
-        SqlType::Bytea | SqlType::TsVector | SqlType::TsQuery => {
+        SqlType::Bytea | SqlType::TsVector | SqlType::TsQuery | SqlType::Hstore => {
             Value::Bytea(decode_bytes(bytes)?.into())
+        }
+        SqlType::Citext => {
+            let text = String::from_utf8(decode_bytes(bytes)?).map_err(|_| corrupt())?;
+            Value::Citext(text.into())
         }
         SqlType::Uuid => Value::Uuid(take(bytes)?),
         SqlType::MacAddr => Value::MacAddr(take(bytes)?),

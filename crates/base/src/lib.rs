@@ -18,6 +18,7 @@
 //! | `range`, `multirange` | what lies between two values, and sets of such |
 //! | `network` | addresses of the internet and of network cards |
 //! | `bits` | strings of bits |
+//! | `caseless`, `pairs` | values of the extensions `citext` and `hstore` |
 //! | `text_format`, `binary_format` | values as the protocol, COPY and literals write them |
 //! | `key`, `row` | order-preserving keys and rows as the stores keep them |
 //! | `conflict` | which rows a call may touch, said before it runs |
@@ -26,6 +27,7 @@
 pub mod array;
 pub mod binary_format;
 pub mod bits;
+pub mod caseless;
 pub mod conflict;
 pub mod datetime;
 pub mod datum;
@@ -43,6 +45,7 @@ pub mod multirange;
 pub mod network;
 pub mod numeric;
 pub mod objects;
+pub mod pairs;
 pub mod patience;
 pub mod range;
 pub mod record;

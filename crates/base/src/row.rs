@@ -13,7 +13,7 @@
 //! ```
 //! Fixed: bool 1, int2 2, int4/float4/date/oid/enum (place) 4, int8/float8/timestamps/time 8, uuid 16, macaddr 6, timetz 12
 //! (micros, seconds east), interval 16 (micros, days, months).
-//! Variable: text family and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays, inet, cidr, bits
+//! Variable: text family, citext and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays, inet, cidr, bits
 //! and ranges as `binary_format` writes them, records and arrays of them as `record` does.
 
 mod record;
@@ -663,6 +663,7 @@ fn write_variable(out: &mut Vec<u8>, value: Datum<'_>) {
         Datum::Text(s) => out.extend_from_slice(s.as_bytes()),
         Datum::Decimal(mantissa, scale) => Numeric::write_short(mantissa, scale, out),
         Datum::Lying(Value::Bytea(b)) => out.extend_from_slice(b),
+        Datum::Lying(Value::Citext(text)) => out.extend_from_slice(text.as_bytes()),
         Datum::Lying(Value::Numeric(n)) => n.write_bytes(out),
         Datum::Lying(Value::Array(array)) if array.element.is_record() => {
             record::write_array(array, out);
@@ -698,7 +699,13 @@ fn read_variable(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
             let text = std::str::from_utf8(bytes).map_err(|_| corrupt("text is not UTF-8"))?;
             Ok(Value::Text(Str::from(text)))
         }
-        TypeFamily::Binary | TypeFamily::Search => Ok(Value::Bytea(bytes.into())),
+        TypeFamily::Caseless => {
+            let text = std::str::from_utf8(bytes).map_err(|_| corrupt("text is not UTF-8"))?;
+            Ok(Value::Citext(text.into()))
+        }
+        TypeFamily::Binary | TypeFamily::Search | TypeFamily::Pairs => {
+            Ok(Value::Bytea(bytes.into()))
+        }
         TypeFamily::Exact => Ok(Value::numeric(
             Numeric::from_bytes(bytes).ok_or_else(|| corrupt("numeric"))?,
         )),

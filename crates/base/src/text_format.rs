@@ -24,6 +24,7 @@ use crate::multirange;
 use crate::network;
 use crate::numeric::Numeric;
 use crate::objects::ObjectNames;
+use crate::pairs::{self, Pairs};
 use crate::range;
 use crate::types::{SqlType, TypeMod};
 use crate::value::{Array, EnumValue, Str, Value};
@@ -100,6 +101,8 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
         Value::Float8(v) => float::write_f64(*v, context.extra_float_digits, out),
         Value::Numeric(v) => write!(out, "{v}").expect("a Vec takes everything"),
         Value::Text(v) => out.extend_from_slice(v.as_bytes()),
+        Value::Citext(v) => out.extend_from_slice(v.as_bytes()),
+        Value::Bytea(v) if ty == SqlType::Hstore => pairs::write(v, out),
         Value::Bytea(v) if ty.is_bytes_within() => lexemes::write(ty, v, out),
         Value::Bytea(v) if context.bytea_output == ByteaOutput::Escape => {
             for &byte in v.iter() {
@@ -257,6 +260,8 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
             Value::Text(Str::from(text))
         }
         SqlType::Jsonb => Value::json(Json::parse(checked_text(text)?)?),
+        SqlType::Citext => Value::Citext(checked_text(text)?.into()),
+        SqlType::Hstore => Pairs::parse(checked_text(text)?)?.to_value(),
         SqlType::TsVector | SqlType::TsQuery => lexemes::read(ty, checked_text(text)?)?,
         SqlType::JsonPath => {
             let path = JsonPath::parse(checked_text(text)?)?;

@@ -140,6 +140,12 @@ pub enum SqlType {
     RegConfigArray,
     RegDictionary,
     RegDictionaryArray,
+    /// Text that compares without case, of the extension of that name.
+    Citext,
+    CitextArray,
+    /// Keys with texts, of the extension of that name.
+    Hstore,
+    HstoreArray,
 }
 
 /// Which types stand for it, and which must be the same. Ranges are left out.
@@ -221,6 +227,10 @@ pub enum TypeFamily {
     Enum,
     /// tsvector and tsquery, each of which compares with itself alone.
     Search,
+    /// citext.
+    Caseless,
+    /// hstore.
+    Pairs,
     Json,
     Record,
     Array,
@@ -385,6 +395,10 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
             Some(RegDictionaryArray),
         ),
         (RegDictionaryArray, 3770, "regdictionary[]", None),
+        (Citext, OF_EXTENSIONS, "citext", Some(CitextArray)),
+        (CitextArray, OF_EXTENSIONS + 1, "citext[]", None),
+        (Hstore, OF_EXTENSIONS + 2, "hstore", Some(HstoreArray)),
+        (HstoreArray, OF_EXTENSIONS + 3, "hstore[]", None),
     ]
 };
 
@@ -392,6 +406,10 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
 pub const ROW_TYPE: u32 = 1 << 30;
 /// In that of its array, besides.
 pub const ROW_ARRAY: u32 = 1 << 29;
+
+/// Numbers of the types of extensions are these and those that follow: among the numbers of users' objects, where PostgreSQL
+/// has them, and beyond any that the one counter of these will reach.
+const OF_EXTENSIONS: u32 = 1 << 28;
 
 /// The number of the array type of a composite type.
 fn array_of_composite(number: u32) -> u32 {
@@ -426,9 +444,30 @@ impl SqlType {
         TABLE.iter().find(|e| e.1 == oid).map(|e| e.0)
     }
 
-    /// Every type that is built in.
+    /// The same, where what an extension brings is the catalogue's to know.
+    pub fn built_in_with_oid(oid: u32) -> Option<SqlType> {
+        SqlType::from_oid(oid).filter(|ty| !ty.is_of_extension())
+    }
+
+    /// Every type that is built in, but for those of extensions.
     pub fn built_in() -> impl Iterator<Item = SqlType> {
-        TABLE.iter().map(|entry| entry.0)
+        let all = TABLE.iter().map(|entry| entry.0);
+        all.filter(|ty| !ty.is_of_extension())
+    }
+
+    /// The types, but for arrays of them, that an extension brings: in the catalogue where it was made.
+    pub fn of_extension(name: &str) -> &'static [SqlType] {
+        match name {
+            "citext" => &[SqlType::Citext],
+            "hstore" => &[SqlType::Hstore],
+            _ => &[],
+        }
+    }
+
+    /// True for the types of extensions, and arrays of them: the catalogue knows them as it knows users' types.
+    pub fn is_of_extension(self) -> bool {
+        use SqlType::*;
+        matches!(self, Citext | CitextArray | Hstore | HstoreArray)
     }
 
     /// The name as `format_type` prints it, without modifier. Of what a user made only the kind: its name is
@@ -578,6 +617,8 @@ impl SqlType {
             Text | Varchar | Bpchar | Name | InternalChar => TypeFamily::Text,
             Bytea => TypeFamily::Binary,
             TsVector | TsQuery => TypeFamily::Search,
+            Citext => TypeFamily::Caseless,
+            Hstore => TypeFamily::Pairs,
             Date | Timestamp | TimestampTz | Time | TimeTz => TypeFamily::DateTime,
             Interval => TypeFamily::Timespan,
             Enum(_) => TypeFamily::Enum,
@@ -616,7 +657,7 @@ impl SqlType {
 
     /// True for types whose values are bytes that only they can read.
     pub fn is_bytes_within(self) -> bool {
-        self.family() == TypeFamily::Search
+        matches!(self.family(), TypeFamily::Search | TypeFamily::Pairs)
     }
 
     /// The kind of a range type or a multirange type.
@@ -649,7 +690,11 @@ impl SqlType {
             || self.is_vector()
             || matches!(
                 self,
-                SqlType::InternalChar | SqlType::JsonPath | SqlType::TsVector | SqlType::TsQuery
+                SqlType::InternalChar
+                    | SqlType::JsonPath
+                    | SqlType::TsVector
+                    | SqlType::TsQuery
+                    | SqlType::Hstore
             )
     }
 
@@ -669,6 +714,9 @@ impl fmt::Display for SqlType {
             SqlType::EnumArray(number) | SqlType::CompositeArray(number) => {
                 write!(f, "{}[]", objects::mark(*number))
             }
+            SqlType::Citext | SqlType::Hstore => f.write_str(&objects::mark(self.oid())),
+            SqlType::CitextArray => write!(f, "{}[]", SqlType::Citext),
+            SqlType::HstoreArray => write!(f, "{}[]", SqlType::Hstore),
             _ => f.write_str(self.name()),
         }
     }

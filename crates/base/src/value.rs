@@ -5,6 +5,7 @@
 //! and name are all `Text` here, and the plan carries the type beside the value.
 
 use crate::bits::Bits;
+use crate::caseless;
 use crate::datetime::TimeTz;
 use crate::interval::Interval;
 use crate::json::Json;
@@ -79,6 +80,8 @@ pub enum Value {
     Multirange(std::sync::Arc<Multirange>),
     /// A row, of a composite type or of none.
     Record(std::sync::Arc<Record>),
+    /// citext, as it was written; what compares is its folded form.
+    Citext(std::sync::Arc<str>),
 }
 
 /// A label of an enum, by its place: what it is called is the catalogue's to say, and may change.
@@ -153,6 +156,7 @@ impl Value {
             Value::Range(v) => SqlType::Range(v.kind()),
             Value::Multirange(v) => SqlType::Multirange(v.kind()),
             Value::Record(v) => v.shape.ty,
+            Value::Citext(_) => SqlType::Citext,
             Value::Array(a) => a.element.array_of().unwrap_or(SqlType::Unknown),
         }
     }
@@ -180,6 +184,7 @@ impl Value {
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::Text(s) => Some(s),
+            Value::Citext(s) => Some(s),
             _ => None,
         }
     }
@@ -221,6 +226,7 @@ impl Value {
             (Value::Range(a), Value::Range(b)) => a.order(b),
             (Value::Multirange(a), Value::Multirange(b)) => a.order(b),
             (Value::Record(a), Value::Record(b)) => a.order(b),
+            (Value::Citext(a), Value::Citext(b)) => caseless::order(a, b),
             _ => (self.natural_type().oid()).cmp(&other.natural_type().oid()),
         }
     }

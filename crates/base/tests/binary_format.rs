@@ -215,7 +215,7 @@ fn bad_utf8_is_refused_by_its_first_bad_bytes() {
 fn sent(value: &Value, ty: SqlType) -> Vec<u8> {
     let mut out = Vec::new();
     match ty {
-        SqlType::TsVector | SqlType::TsQuery => {
+        SqlType::TsVector | SqlType::TsQuery | SqlType::Hstore => {
             write_typed(value, ty, &FormatContext::default(), &mut out);
         }
         _ => write(value, &mut out),

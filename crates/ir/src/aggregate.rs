@@ -201,6 +201,7 @@ impl AggregateFunction {
                 (&[Oid], Oid),
                 (&[Text], Text),
                 (&[Bpchar], Bpchar),
+                (&[Citext], Citext),
                 (&[Date], Date),
                 (&[Timestamp], Timestamp),
                 (&[TimestampTz], TimestampTz),

@@ -11,6 +11,8 @@
 //! | text kinds → anything, bool ↔ integer, jsonb → boolean and numbers | explicit |
 //! | time → timetz and interval | implicit |
 //! | oid ↔ regclass and its kin, integers → these, text → regclass | implicit |
+//! | citext → text, varchar | implicit; back, char, boolean and inet → citext: assignment |
+//! | hstore → json, jsonb; text[] → hstore | explicit |
 //! | cidr → inet | implicit; the other way: assignment |
 //! | range → its multirange | explicit |
 //! | bit ↔ bit varying | implicit; bit ↔ integer: explicit |
@@ -59,7 +61,7 @@ pub(crate) fn category(ty: SqlType) -> Category {
         TypeFamily::Boolean => Category::Boolean,
         TypeFamily::Integer | TypeFamily::Float | TypeFamily::Exact => Category::Numeric,
         TypeFamily::Text if ty == SqlType::InternalChar => Category::Internal,
-        TypeFamily::Text => Category::String,
+        TypeFamily::Text | TypeFamily::Caseless => Category::String,
         TypeFamily::DateTime => Category::DateTime,
         TypeFamily::Array => Category::Array,
         TypeFamily::Unknown => Category::Unknown,
@@ -73,6 +75,7 @@ pub(crate) fn category(ty: SqlType) -> Category {
         | TypeFamily::Uuid
         | TypeFamily::Card
         | TypeFamily::Search
+        | TypeFamily::Pairs
         | TypeFamily::Json
         | TypeFamily::Void
         | TypeFamily::Enum => Category::User,
@@ -128,6 +131,8 @@ pub fn cast_context(from: SqlType, to: SqlType) -> Option<CastContext> {
         (Text | Varchar | Bpchar, Text | Varchar | Bpchar | Name) => Implicit,
         (Name | InternalChar, Text) => Implicit,
         (Text | Varchar | Bpchar, InternalChar) => Assignment,
+        (Citext, Text | Varchar) => Implicit,
+        (Hstore, Json | Jsonb) | (TextArray, Hstore) => Explicit,
         (Date, Timestamp | TimestampTz) | (Timestamp, TimestampTz) => Implicit,
         (Timestamp | TimestampTz, Date) | (TimestampTz, Timestamp) => Assignment,
         (Time, TimeTz | Interval) => Implicit,
@@ -159,7 +164,10 @@ pub fn is_immutable(from: SqlType, to: SqlType) -> bool {
     if from == to {
         return true;
     }
-    let is_text = |ty: SqlType| matches!(ty.family(), TypeFamily::Text | TypeFamily::Unknown);
+    let is_text = |ty: SqlType| {
+        use TypeFamily::{Caseless, Text, Unknown};
+        matches!(ty.family(), Text | Caseless | Unknown)
+    };
     let prints_by_setting = matches!(from, Float4 | Float8 | Interval) && is_text(to);
     // Of ranges PostgreSQL says so as well, whatever is in them.
     let named = |ty: SqlType| {

@@ -10,6 +10,7 @@
 //!   jsonb     10 and the text   a key, or an element that is a string
 //!             20 and the text, 30 and the number, 40 null, 41 false, 42 true   other values
 //!                                                     '{"a": [1, "b"]}'  ─►  10 'a'  30 1  10 'b'
+//!   hstore    10 and the key   each key; 60, the key, 00 and the text   each pair; 61 and the key   one of NULL
 //!   words     50 and the word                                    'a':1 'b':2  ─►  50 'a'  50 'b'
 //!   paths     the hash of each value with the keys that lead to it: '{"a": [1, "b"]}'  ─►  #(a 1)  #(a 'b')
 //!   long      04 and the hash, for what takes more than 128 bytes
@@ -23,6 +24,7 @@ use quintet_base::lexemes::query_of;
 use quintet_base::lexemes::textsearch::Query;
 use quintet_base::lexemes::textsearch::query::{Item, Op};
 use quintet_base::lexemes::textsearch::vector::Words;
+use quintet_base::pairs::Pairs;
 use quintet_base::value::Array;
 use quintet_base::{SqlType, Value, key};
 
@@ -37,6 +39,8 @@ pub enum Elements {
     PathsOfJson,
     /// The words of a text: `tsvector_ops`.
     Words,
+    /// Keys, and keys with their texts: `gin_hstore_ops`.
+    OfPairs,
 }
 
 /// A condition that entries can answer. The column is on the left.
@@ -122,6 +126,8 @@ const JSON_NULL: u8 = 0x40;
 const JSON_FALSE: u8 = 0x41;
 const JSON_TRUE: u8 = 0x42;
 const WORD: u8 = 0x50;
+const PAIR: u8 = 0x60;
+const PAIR_OF_NULL: u8 = 0x61;
 
 /// What is longer is kept as a hash: an entry is to be found, not to be read.
 const ELEMENT_BYTES_MAX: usize = 128;
@@ -163,7 +169,9 @@ impl Elements {
         use Test::*;
         match self {
             Elements::OfArray => matches!(test, Contains | IsContained | Overlaps | Equals),
-            Elements::OfJson => matches!(test, Contains | HasKey | HasAny | HasAll),
+            Elements::OfJson | Elements::OfPairs => {
+                matches!(test, Contains | HasKey | HasAny | HasAll)
+            }
             Elements::PathsOfJson => test == Contains,
             Elements::Words => test == Matches,
         }
@@ -185,6 +193,7 @@ impl Elements {
             Elements::OfArray => column.element().is_some(),
             Elements::OfJson | Elements::PathsOfJson => column == SqlType::Jsonb,
             Elements::Words => column == SqlType::TsVector,
+            Elements::OfPairs => column == SqlType::Hstore,
         }
     }
 
@@ -208,6 +217,15 @@ impl Elements {
             (Elements::OfJson, Value::Jsonb(json)) => parts(json, true, &mut found),
             (Elements::PathsOfJson, Value::Jsonb(json)) => {
                 paths(json, &mut Vec::new(), &mut found);
+            }
+            (Elements::OfPairs, Value::Bytea(bytes)) => {
+                for (key, text) in Pairs::of_bytes(bytes).iter() {
+                    found.push(json_key(key));
+                    found.push(match text {
+                        Some(text) => tagged(PAIR, &format!("{key}\0{text}")),
+                        None => tagged(PAIR_OF_NULL, key),
+                    });
+                }
             }
             (Elements::Words, Value::Bytea(bytes)) => {
                 let words = Words::of(bytes).into_iter().flatten().flatten();

@@ -15,6 +15,7 @@
 //! | `text`, `text_edit` | text and bytea: measures and searches; cutting, padding, replacing |
 //! | `encoding` | bytes as text, quoting, digests |
 //! | `extension` | what PostgreSQL's extensions `pgcrypto` and `uuid-ossp` bring |
+//! | `caseless`, `pairs` | what the extensions `citext` and `hstore` bring |
 //! | `format` | format() |
 //! | `hash` | hashtext |
 //! | `like`, `pattern` | LIKE; regular expressions |
@@ -43,6 +44,7 @@ pub use array::parts::set_element;
 pub(crate) use array::{element, element_at};
 mod bits;
 mod calendar;
+mod caseless;
 mod catalog;
 pub(crate) mod choose;
 mod compare;
@@ -64,6 +66,7 @@ pub(crate) use like::like;
 mod math;
 mod network;
 mod ordered;
+pub mod pairs;
 mod pattern;
 pub use pattern::check_patterns;
 mod quantified;
@@ -256,6 +259,9 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         json::make::FUNCTIONS,
         system::FUNCTIONS,
         array::OF_VECTORS,
+        caseless::FUNCTIONS,
+        pairs::FUNCTIONS,
+        pairs::ORDER,
         catalog::FUNCTIONS,
         catalog::ASKED,
         catalog::NAMED,

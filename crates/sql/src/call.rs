@@ -23,7 +23,6 @@ use quintet_ir::aggregate::{
 };
 use quintet_ir::cast::cast_context;
 use quintet_ir::function::jsonpath::{PARAMETERS, default_of, has_parameters};
-use quintet_ir::function::sets::is_set_name;
 use quintet_ir::function::{Called, does_not_exist, is_function_name, other_call};
 use quintet_ir::plan::SortKey;
 use quintet_ir::window::WindowFunction;
@@ -88,15 +87,20 @@ impl Binder<'_, '_> {
         if let Some(expr) = self.sequence_function(name, &call.args, location)? {
             return Ok(expr);
         }
-        if is_set_name(name) {
+        if self.planner.has_set(name) {
             return Err(self
                 .planner
                 .unsupported(format!("{name}() outside of FROM"), location));
         }
-        if !is_function_name(name)
-            && let Some(expr) = self.routine_call(call)?
-        {
-            return Ok(expr);
+        if !self.planner.has_function(name) {
+            if let Some(expr) = self.routine_call(call)? {
+                return Ok(expr);
+            }
+            if is_function_name(name) {
+                let args = call.args.iter().map(|arg| Ok(self.bind(arg)?.ty()));
+                let types = args.collect::<SqlResult<Vec<SqlType>>>()?;
+                return Err(here(does_not_exist(name, &types)));
+            }
         }
         if WindowFunction::from_name(name).is_some() {
             let message = format!("window function {name} requires an OVER clause");

@@ -10,12 +10,12 @@ use crate::names::{self, inner};
 use crate::row_value::{Row, is_null, unless};
 use pg_query::NodeEnum;
 use pg_query::protobuf::Node;
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::aggregate::AggregateFunction;
 use quintet_ir::cast::CastContext;
 use quintet_ir::function::json_rows::POPULATE;
-use quintet_ir::function::{Function, JSON_MARK, JSON_ROW};
+use quintet_ir::function::{Function, JSON_MARK, JSON_ROW, pairs};
 
 /// Functions whose arguments are values of any type.
 const MAKERS: &[&str] = &[
@@ -48,10 +48,32 @@ impl Binder<'_, '_> {
                 let (base, document) = (self.bind(base)?, self.bind(document)?);
                 self.populated(name, &POPULATE, base, document).map(Some)
             }
+            ("populate_record", [base, with]) if self.has_pairs() => {
+                let (base, with) = (self.bind(base)?, self.bind(with)?);
+                self.populated_of_pairs(base, with).map(Some)
+            }
+            ("hstore", [row]) if self.has_pairs() => {
+                let value = self.bind(row)?;
+                match (value.ty(), self.planner.shape_of(&value)) {
+                    // As the name of the type.
+                    (SqlType::Unknown | SqlType::Hstore, _) => {
+                        coerce::explicit(self.planner, value, SqlType::Hstore, TypeMod::NONE)
+                            .map(Some)
+                    }
+                    // Fields of no row are there, and NULL.
+                    (ty, Some(shape)) if ty.is_record() => {
+                        let none = Expr::Const(shape.prototype(), ty);
+                        let args = vec![value, none];
+                        self.apply(name, vec![Expr::Coalesce { args, ty }])
+                            .map(Some)
+                    }
+                    _ => self.apply(name, vec![value]).map(Some),
+                }
+            }
             ("to_json" | "to_jsonb", [value]) => {
                 let expr = match self.as_row(value)? {
                     Some(row) => self.object(row)?,
-                    None => self.bind(value)?,
+                    None => self.documented(self.bind(value)?)?,
                 };
                 match (name, expr.ty()) {
                     (_, SqlType::Unknown) => Err(SqlError::new(
@@ -132,6 +154,32 @@ impl Binder<'_, '_> {
         })
     }
 
+    /// Whether there is the type `hstore`.
+    fn has_pairs(&self) -> bool {
+        let number = SqlType::Hstore.oid();
+        self.planner.catalog().user_type(number).is_some()
+    }
+
+    /// A record with other fields, by an hstore.
+    ///
+    /// # Errors
+    /// `42804` if nobody knows which fields there are.
+    pub(crate) fn populated_of_pairs(&self, base: Expr, with: Expr) -> SqlResult<Expr> {
+        let Some(shape) = self.planner.shape_of(&base) else {
+            let message = "first argument must be a rowtype";
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+        };
+        Ok(Expr::Call {
+            function: &pairs::POPULATE,
+            args: vec![
+                Expr::Const(shape.prototype(), shape.ty),
+                base,
+                coerce::implicit(self.planner, with, SqlType::Hstore)?,
+            ],
+            ty: shape.ty,
+        })
+    }
+
     /// A name that stands for a row, or ROW(…).
     fn as_row(&self, node: &Node) -> SqlResult<Option<Row>> {
         match inner(node) {
@@ -158,7 +206,18 @@ impl Binder<'_, '_> {
         coerce::convert(self.planner, json, SqlType::Jsonb, CastContext::Explicit)
     }
 
+    /// What has a conversion to JSON of its own, converted.
+    fn documented(&self, expr: Expr) -> SqlResult<Expr> {
+        let ty = match expr.ty() {
+            SqlType::Hstore => SqlType::Json,
+            SqlType::HstoreArray => SqlType::JsonArray,
+            _ => return Ok(expr),
+        };
+        coerce::convert(self.planner, expr, ty, CastContext::Explicit)
+    }
+
     fn marked(&self, expr: Expr) -> SqlResult<Expr> {
+        let expr = self.documented(expr)?;
         match expr.ty() {
             SqlType::Json => self.apply(JSON_MARK, vec![expr]),
             _ => Ok(expr),
@@ -181,6 +240,7 @@ impl Binder<'_, '_> {
             Some(row) => self.object(row)?,
             None => coerce::settle(self.planner, self.bind(node)?)?,
         };
+        let expr = self.documented(expr)?;
         match (expr.ty(), plain) {
             (SqlType::Json, true) | (SqlType::Jsonb, false) => Ok(expr),
             (SqlType::Json, false) => self.as_value(expr),

@@ -67,7 +67,9 @@ impl Catalog {
     /// `XX000` if a record names what is not there.
     pub fn dump(&self) -> SqlResult<Vec<DumpLine>> {
         let mut lines = Vec::new();
+        let operators = self.schemas_of_operators();
         let mut add = |section, object: String, statement: String| {
+            let statement = beside(&operators, statement);
             lines.push(DumpLine {
                 section,
                 object,
@@ -101,6 +103,10 @@ impl Catalog {
         }
         // Each after those that it is made of.
         for record in self.user_types() {
+            // An extension brings its own.
+            if record.is_of_extension() {
+                continue;
+            }
             let text = on_path(path(&record.schema), type_text(record));
             add("before", run(), text);
         }
@@ -205,7 +211,9 @@ impl Catalog {
                 let columns = asked.iter().enumerate().map(|(place, &at)| {
                     let mut classes = shown.classes.iter();
                     let class = classes.find(|(of, _)| *of == place);
-                    let class = class.map_or_else(run, |(_, class)| format!(" {}", quoted(class)));
+                    let class = class.map_or_else(run, |(_, class)| {
+                        format!(" {}", system::shown_class(self, class, |_| false))
+                    });
                     let words = directions.get(place).copied().unwrap_or_default();
                     let words = class + system::direction_words(words);
                     let key = match record.generated(at).filter(|_| record.is_hidden(at)) {
@@ -365,6 +373,18 @@ impl Catalog {
             switched.map(|words| format!("ALTER TABLE {name} {words} {}", quoted(&trigger.name))),
         );
         Ok(texts)
+    }
+
+    /// Where extensions have operators, if texts are not read with a path that leads there anyway.
+    fn schemas_of_operators(&self) -> Vec<String> {
+        let types = self.user_types().filter(|record| record.is_of_extension());
+        let schemas = types.map(|record| record.schema.as_str());
+        let mut schemas: Vec<String> = schemas
+            .filter(|name| *name != "public")
+            .map(quoted)
+            .collect();
+        schemas.dedup();
+        schemas
     }
 
     /// The statement with the names of types that stand in it as numbers.
@@ -675,7 +695,7 @@ fn check_text(check: &CheckRecord) -> String {
     format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.text)
 }
 
-/// The statement that makes a type.
+/// The statement that makes a type; nothing for that of an extension.
 fn type_text(record: &TypeRecord) -> String {
     let name = qualified(&record.schema, &record.name);
     match &record.kind {
@@ -692,6 +712,7 @@ fn type_text(record: &TypeRecord) -> String {
             let fields: Vec<String> = fields.iter().map(field).collect();
             format!("CREATE TYPE {name} AS ({})", fields.join(", "))
         }
+        TypeKind::Base(_) => String::new(),
         TypeKind::Domain(domain) => {
             let base = format_declared(domain.base, domain.modifier);
             let mut text = format!("CREATE DOMAIN {name} AS {base}");
@@ -723,6 +744,35 @@ fn path_of(schema: &str) -> Option<String> {
         other => Some(format!("{}, public", quoted(other))),
     }
 }
+
+/// Of a statement whose text may have operators: with these schemas in the path. PostgreSQL would take others, of other types, without.
+fn beside(schemas: &[String], statement: String) -> String {
+    const TEXTS: [&str; 6] = [
+        "CREATE TABLE ",
+        "CREATE DOMAIN ",
+        "CREATE INDEX ",
+        "CREATE UNIQUE INDEX ",
+        "ALTER TABLE ",
+        "CREATE TRIGGER ",
+    ];
+    if schemas.is_empty() {
+        return statement;
+    }
+    let schemas = schemas.join(", ");
+    if let Some(rest) = statement.strip_prefix(SET_PATH)
+        && let Some((path, rest)) = rest.split_once("', false);")
+    {
+        let schemas = schemas.replace('\'', "''");
+        return format!("{SET_PATH}{path}, {schemas}', false);{rest}");
+    }
+    match TEXTS.iter().any(|begin| statement.starts_with(begin)) {
+        true => on_path(Some(format!("public, {schemas}")), statement),
+        false => statement,
+    }
+}
+
+/// How a statement begins that is read with another search path.
+const SET_PATH: &str = "SELECT pg_catalog.set_config('search_path', '";
 
 fn on_path(path: Option<String>, statement: String) -> String {
     let Some(path) = path else {

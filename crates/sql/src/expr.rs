@@ -498,6 +498,40 @@ impl<'b, 'a> Binder<'b, 'a> {
         json_index(self.planner, self.bind(index)?).map_err(here)
     }
 
+    /// The one subscript of an hstore.
+    ///
+    /// # Errors
+    /// `0A000` for several, or a slice.
+    fn pair_key(&self, indices: &[&protobuf::AIndices], location: i32) -> SqlResult<Expr> {
+        let here = self.planner.at(location);
+        let [only] = indices else {
+            return Err(here(pairs_have_one_subscript()));
+        };
+        let index = only.uidx.as_deref().filter(|_| !only.is_slice);
+        let index = index.ok_or_else(|| here(pairs_have_one_subscript()))?;
+        let key = self.bind(index)?;
+        coerce::convert(self.planner, key, SqlType::Text, CastContext::Assignment).map_err(here)
+    }
+
+    /// An hstore with another text where the subscript leads.
+    ///
+    /// # Errors
+    /// As [`Binder::pair_key`].
+    pub(crate) fn pair_assignment(
+        &self,
+        whole: Expr,
+        indices: &[&protobuf::AIndices],
+        value: Expr,
+        location: i32,
+    ) -> SqlResult<Expr> {
+        let key = self.pair_key(indices, location)?;
+        let here = self.planner.at(location);
+        let text = coerce::convert(self.planner, value, SqlType::Text, CastContext::Assignment);
+        let text = text.map_err(&here)?;
+        self.apply("[hstore]:=", vec![whole, key, text])
+            .map_err(here)
+    }
+
     /// A document with another value where subscripts lead.
     ///
     /// # Errors
@@ -582,6 +616,12 @@ impl<'b, 'a> Binder<'b, 'a> {
         };
         if array.ty() == SqlType::Jsonb {
             return self.json_subscript(array, &indices, place);
+        }
+        if array.ty() == SqlType::Hstore {
+            let key = self.pair_key(&indices, place)?;
+            return self
+                .apply("->", vec![array, key])
+                .map_err(self.planner.at(place));
         }
         if indices.is_empty() {
             return Ok(array);
@@ -732,6 +772,11 @@ pub(crate) fn or(mut parts: Vec<Expr>) -> Expr {
         1 => parts.swap_remove(0),
         _ => Expr::Or(parts),
     }
+}
+
+pub(crate) fn pairs_have_one_subscript() -> SqlError {
+    let message = "hstore allows only one subscript";
+    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
 }
 
 /// A subscript of a document: an integer or a text.

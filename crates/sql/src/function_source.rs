@@ -22,10 +22,9 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{Alias, FuncCall, Node, RangeFunction};
 use quintet_base::{Shape, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
+use quintet_ir::function::RANGES;
 use quintet_ir::function::json_rows::{JSON_ROWS, POPULATE, POPULATE_ALL};
 use quintet_ir::function::jsonpath::has_parameters;
-use quintet_ir::function::sets::is_set_name;
-use quintet_ir::function::{RANGES, is_function_name};
 use quintet_ir::plan::Plan;
 use quintet_ir::statement::OutputColumn;
 
@@ -51,7 +50,7 @@ pub(crate) fn bind_function(
     let plain = plain.map(|call| tree::node(NodeEnum::FuncCall(Box::new(call))));
     let node = plain.as_ref().unwrap_or(node);
     if let Some(NodeEnum::FuncCall(call)) = inner(node)
-        && !names::built_in(&call.funcname).is_some_and(is_known)
+        && !names::built_in(&call.funcname).is_some_and(|name| is_known(planner, name))
         && is_routine(planner, call)
     {
         if item.ordinality {
@@ -94,7 +93,9 @@ pub(crate) fn bind_function(
                 name if has_parameters(name) && has_names(call) => {
                     binder.with_defaults(name, &call.args)
                 }
-                name if is_set_name(name) => call.args.iter().map(|arg| binder.bind(arg)).collect(),
+                name if planner.has_set(name) => {
+                    call.args.iter().map(|arg| binder.bind(arg)).collect()
+                }
                 _ => Ok(vec![]),
             };
             let args = match name {
@@ -299,8 +300,8 @@ fn bind_several(
 }
 
 /// True for what PostgreSQL finds before functions of the catalogue.
-fn is_known(name: &str) -> bool {
-    is_set_name(name) || is_function_name(name)
+fn is_known(planner: &Planner, name: &str) -> bool {
+    planner.has_set(name) || planner.has_function(name)
 }
 
 /// A function of the catalogue: a row, or a set of them.

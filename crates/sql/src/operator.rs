@@ -14,7 +14,7 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{AExpr, AExprKind, Node, RowExpr, SubLinkType};
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
-use quintet_ir::cast::CastContext;
+use quintet_ir::cast::{CastContext, common_type};
 use quintet_ir::function::{self, compare_type};
 use quintet_ir::{CompareOp, Expr};
 
@@ -104,6 +104,9 @@ impl Binder<'_, '_> {
                     return self.same_rows(op, left, right).map_err(here);
                 }
                 let (left, right) = (self.bind(left)?, self.bind(right)?);
+                if symbol == "#=" && matches!(right.ty(), SqlType::Hstore | SqlType::Unknown) {
+                    return self.populated_of_pairs(left, right).map_err(here);
+                }
                 self.binary(symbol, left, right).map_err(here)
             }
             AexprLike | AexprIlike | AexprSimilar => {
@@ -332,6 +335,12 @@ impl Binder<'_, '_> {
         let mut input = self.bind(left)?;
         let list: SqlResult<Vec<Expr>> = items.iter().map(|item| self.bind(item)).collect();
         let list = list?;
+        let is_caseless = |expr: &Expr| expr.ty() == SqlType::Citext;
+        let is_other = |expr: &Expr| !matches!(expr.ty(), SqlType::Citext | SqlType::Unknown);
+        let all = || list.iter().chain([&input]);
+        if all().any(is_caseless) && all().any(is_other) {
+            return self.in_mixed_case(input, list, negated).map_err(here);
+        }
         let mut ty = input.ty();
         for item in &list {
             if item.ty() != ty && item.ty() != SqlType::Unknown {
@@ -368,6 +377,30 @@ impl Binder<'_, '_> {
             })
             .collect();
         Ok(in_or_equal(input, list?, negated))
+    }
+
+    /// As in PostgreSQL: what columns do not take part in becomes one type, unless it is alone; that decides whether case counts.
+    fn in_mixed_case(&self, input: Expr, mut list: Vec<Expr>, negated: bool) -> SqlResult<Expr> {
+        let constants = list.iter().filter(|item| !item.uses_columns());
+        let types: Vec<SqlType> = [&input]
+            .into_iter()
+            .chain(constants)
+            .map(Expr::ty)
+            .collect();
+        if types.len() > 2
+            && let Ok(common) = common_type(&types, "IN")
+        {
+            for item in list.iter_mut().filter(|item| !item.uses_columns()) {
+                *item = coerce::implicit(self.planner, item.clone(), common)?;
+            }
+        }
+        let same = list.into_iter();
+        let same = same.map(|item| self.compare(CompareOp::Eq, input.clone(), item));
+        let found = or(same.collect::<SqlResult<Vec<Expr>>>()?);
+        Ok(match negated {
+            true => Expr::Not(Box::new(found)),
+            false => found,
+        })
     }
 
     fn between(&self, left: &Node, bounds: &Node, negated: bool, location: i32) -> SqlResult<Expr> {

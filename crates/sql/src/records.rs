@@ -438,6 +438,8 @@ pub(crate) enum TypeKind {
     Enum(Vec<LabelRecord>),
     Domain(DomainRecord),
     Composite(Vec<ViewColumnRecord>),
+    /// A type of an extension.
+    Base(SqlType),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -1024,6 +1026,7 @@ impl TableRecord {
             Some("jsonb_path_ops") => Elements::PathsOfJson,
             _ if self.columns[column].ty == SqlType::Jsonb => Elements::OfJson,
             _ if self.columns[column].ty == SqlType::TsVector => Elements::Words,
+            _ if self.columns[column].ty == SqlType::Hstore => Elements::OfPairs,
             _ => Elements::OfArray,
         });
         elements.collect()

@@ -18,7 +18,6 @@ use std::sync::Arc;
 const FOREIGN: &[&str] = &[
     "box",
     "circle",
-    "hstore",
     "line",
     "lseg",
     "macaddr8",
@@ -157,6 +156,11 @@ fn made_by_user<'a>(
         (TypeKind::Enum(_), _) => Ok((SqlType::EnumArray(record.id), TypeMod::NONE, None)),
         (TypeKind::Domain(domain), 0) => Ok((domain.base, domain.modifier, Some(record))),
         (TypeKind::Domain(_), _) => Err(planner.unsupported("an array of a domain", location)),
+        (TypeKind::Base(ty), 0) => Ok((*ty, TypeMod::NONE, None)),
+        (TypeKind::Base(ty), _) => match ty.array_of() {
+            Some(array) => Ok((array, TypeMod::NONE, None)),
+            None => Err(planner.unsupported(format!("type {ty}[]"), location)),
+        },
         (TypeKind::Composite(_), 0) => Ok((SqlType::Composite(record.id), TypeMod::NONE, None)),
         (TypeKind::Composite(_), _) => {
             Ok((SqlType::CompositeArray(record.id), TypeMod::NONE, None))

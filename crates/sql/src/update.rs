@@ -231,7 +231,7 @@ fn assign_part(
     if path.len() == target.indirection.len() {
         return assign_field(binder, of, (number, target), &path, assignments);
     }
-    if column.ty == SqlType::Jsonb && !of.is_view() {
+    if matches!(column.ty, SqlType::Jsonb | SqlType::Hstore) && !of.is_view() {
         return assign_json_part(binder, of, (number, target), assignments);
     }
     let indices = target.indirection.iter().map(|node| match inner(node) {
@@ -242,7 +242,7 @@ fn assign_part(
         return unsupported();
     };
     let Some(element) = column.ty.element() else {
-        if column.ty == SqlType::Jsonb {
+        if matches!(column.ty, SqlType::Jsonb | SqlType::Hstore) {
             return unsupported();
         }
         let ty = column.ty;
@@ -409,7 +409,10 @@ fn assign_json_part(
     };
     let value = binder.bind(value)?;
     let place = (column.name.as_str(), target.location);
-    let new = binder.json_assignment(whole, &indices, value, place)?;
+    let new = match column.ty {
+        SqlType::Hstore => binder.pair_assignment(whole, &indices, value, target.location)?,
+        _ => binder.json_assignment(whole, &indices, value, place)?,
+    };
     assign_anew(assignments, number, new);
     Ok(())
 }

@@ -17,6 +17,9 @@ use quintet_base::text_format::{self, FormatContext};
 use quintet_base::types::ROW_TYPE;
 use quintet_base::value::{Array, EnumValue};
 use quintet_base::{Shape, SqlError, SqlResult, SqlState, SqlType, TableId, Value};
+use quintet_ir::function::extension::type_of_function;
+use quintet_ir::function::is_function_name;
+use quintet_ir::function::sets::is_set_name;
 use quintet_ir::schema::TableDef;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,6 +47,11 @@ impl TypeRecord {
             TypeKind::Composite(fields) => Some(fields),
             _ => None,
         }
+    }
+
+    /// Whether it is one of an extension, with which it comes and goes.
+    pub fn is_of_extension(&self) -> bool {
+        matches!(self.kind, TypeKind::Base(_))
     }
 
     /// The number of its array type.
@@ -88,6 +96,8 @@ impl Catalog {
                 TypeKind::Domain(domain) if oid == record.id => Some(domain.base),
                 TypeKind::Composite(_) if oid == record.id => Some(SqlType::Composite(oid)),
                 TypeKind::Composite(_) => Some(SqlType::CompositeArray(record.id)),
+                TypeKind::Base(ty) if oid == record.id => Some(*ty),
+                TypeKind::Base(ty) => ty.array_of(),
                 _ => None,
             }
         })
@@ -173,6 +183,21 @@ fn label_at(record: &TypeRecord, place: u32) -> Option<&str> {
 }
 
 impl<'a> Planner<'a> {
+    /// True if a function that is built in has this name, and, if it comes with a type of an extension, that was made.
+    pub fn has_function(&self, name: &str) -> bool {
+        is_function_name(name) && self.has_type_of(name)
+    }
+
+    /// The same of one that gives a set.
+    pub fn has_set(&self, name: &str) -> bool {
+        is_set_name(name) && self.has_type_of(name)
+    }
+
+    fn has_type_of(&self, function: &str) -> bool {
+        let ty = type_of_function(function);
+        ty.is_none_or(|ty| self.catalog().user_type(ty.oid()).is_some())
+    }
+
     /// The type that a name means; a bare one is looked for along the search path.
     pub fn find_type(&self, schema: Option<&str>, name: &str) -> Option<&'a Arc<TypeRecord>> {
         let catalog = self.catalog();

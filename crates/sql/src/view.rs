@@ -242,6 +242,7 @@ pub(crate) fn definition(outer: &PlanContext, view: &ViewRecord, pretty: bool) -
     let context = context_within(outer, view);
     let planner = Planner::new(&context, "", &[]);
     let reader = Planner::new(outer, "", &[]);
+    planner.read_from.replace(Some(reader.path().to_vec()));
     let Ok(select) = query_of(view) else {
         return format!(" {};", view.text);
     };

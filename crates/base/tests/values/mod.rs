@@ -8,13 +8,18 @@ use quintet_base::datetime::TimeTz;
 use quintet_base::lexemes::textsearch::{Vector, make};
 use quintet_base::lexemes::{query_value, vector_value};
 use quintet_base::network::Family;
+use quintet_base::pairs::Pairs;
 use quintet_base::range::Bound;
 use quintet_base::{
     Array, Bits, Inet, Interval, Json, Multirange, Numeric, Range, RangeKind, SqlType, Str, Value,
 };
 
 /// Every type whose values can be stored and sent, arrays included.
-pub const TYPES: [SqlType; 71] = [
+pub const TYPES: [SqlType; 75] = [
+    SqlType::Citext,
+    SqlType::CitextArray,
+    SqlType::Hstore,
+    SqlType::HstoreArray,
     SqlType::Bool,
     SqlType::Int2,
     SqlType::Int4,
@@ -213,6 +218,19 @@ pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
         SqlType::TsQuery => {
             let texts = ["", "a", "a:*B & !b", "a <-> b | c", "!(a | b) <7> c"];
             let read = |text| query_value(&make::plain_query(text).unwrap().query);
+            prop::sample::select(texts.to_vec()).prop_map(read).boxed()
+        }
+        SqlType::Citext => text().prop_map(|s| Value::Citext(s.into())).boxed(),
+        SqlType::Hstore => {
+            let texts = [
+                "",
+                "a=>1",
+                "a=>NULL",
+                "ab=>1, b=>2",
+                "a=>12",
+                "\"\"=>\"\", é=>ü",
+            ];
+            let read = |text| Pairs::parse(text).unwrap().to_value();
             prop::sample::select(texts.to_vec()).prop_map(read).boxed()
         }
         SqlType::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),

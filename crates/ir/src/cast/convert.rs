@@ -32,6 +32,15 @@ pub(super) fn convert(
 ) -> SqlResult<Value> {
     use SqlType::*;
     let format = host.format();
+    if let Value::Citext(text) = &value
+        && to != Citext
+    {
+        let text = Value::text(text);
+        return match to {
+            Text | Varchar | Bpchar => Ok(text),
+            _ => convert(text, Text, to, host),
+        };
+    }
     if let (Value::Jsonb(json), false) = (&value, is_text(to)) {
         return from_json(json, to, host);
     }
@@ -62,6 +71,12 @@ pub(super) fn convert(
             value => through_text(&value, from, to, format),
         },
         Text | Varchar | Bpchar | Name | InternalChar => to_text(value, from, to, format),
+        Citext => match to_text(value, from, to, format)? {
+            Value::Text(text) => Ok(Value::Citext(text.as_str().into())),
+            value => Ok(value),
+        },
+        Json | Jsonb if from == Hstore => crate::function::pairs::to_json(&value, to, false),
+        Hstore if from == TextArray => crate::function::pairs::of_array(&value),
         Inet | Cidr => match value {
             Value::Inet(inet) if to == Cidr => Ok(Value::Inet(inet.network())),
             Value::Inet(inet) => Ok(Value::Inet(inet.as_inet())),
@@ -347,11 +362,11 @@ fn to_text(value: Value, from: SqlType, to: SqlType, format: &FormatContext) -> 
         }
         Value::Text(text) => text,
         // The cast spells a boolean out, unlike its output function.
-        Value::Bool(v) if matches!(to, Text | Varchar | Bpchar) => {
+        Value::Bool(v) if matches!(to, Text | Varchar | Bpchar | Citext) => {
             Str::from(if v { "true" } else { "false" })
         }
         // The same with an address's length.
-        Value::Inet(v) if matches!(to, Text | Varchar | Bpchar) => {
+        Value::Inet(v) if matches!(to, Text | Varchar | Bpchar | Citext) => {
             Str::from(network::with_length(v))
         }
         Value::Int4(code) if to == InternalChar => match u8::try_from(code) {

@@ -32,6 +32,8 @@ const OPERATORS: &[(&[SqlType], SqlType)] = &[
     (&[Numeric, Numeric], Numeric),
     (&[Text, Text], Text),
     (&[Bpchar, Bpchar], Bpchar),
+    (&[Citext, Citext], Citext),
+    (&[Hstore, Hstore], Hstore),
     (&[Name, Name], Name),
     (&[Name, Text], Text),
     (&[Text, Name], Text),
@@ -105,15 +107,16 @@ pub fn compare_type(op: CompareOp, left: SqlType, right: SqlType) -> SqlResult<S
         return Ok(same);
     }
     let args = [left, right];
-    let signatures: Vec<Signature> = OPERATORS
-        .iter()
-        .map(|(args, _)| Signature {
-            args,
-            variadic: false,
-        })
-        .collect();
+    // An hstore has an order, but symbols of its own for it.
+    let has = |ty: SqlType| ty != Hstore || matches!(op, CompareOp::Eq | CompareOp::Ne);
+    let operators: Vec<_> = OPERATORS.iter().filter(|(_, ty)| has(*ty)).collect();
+    let signature = |(args, _): &&'static (&'static [SqlType], SqlType)| Signature {
+        args,
+        variadic: false,
+    };
+    let signatures: Vec<Signature> = operators.iter().map(signature).collect();
     match choose(&signatures, &args, true) {
-        Choice::One(number) => Ok(OPERATORS[number].1),
+        Choice::One(number) => Ok(operators[number].1),
         Choice::None => Err(does_not_exist(operator_symbol(op), &args)),
         Choice::Several => Err(is_not_unique(operator_symbol(op), &args)),
     }

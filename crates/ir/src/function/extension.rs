@@ -8,7 +8,7 @@ use super::{Function, builtin as new, int, str};
 use crate::eval::Host;
 use hmac::{Hmac, KeyInit, Mac};
 use quintet_base::SqlType::{Bytea, Int4, Text, Uuid};
-use quintet_base::{SqlError, SqlResult, SqlState, Value};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use sha2::Digest;
 
 /// An extension that CREATE EXTENSION knows.
@@ -25,12 +25,53 @@ pub struct Extension {
 }
 
 /// All of them, but for `plpgsql`, which every database has.
-pub const EXTENSIONS: [Extension; 3] = [
+pub const EXTENSIONS: [Extension; 5] = [
     Extension {
         name: "btree_gist",
         version: "1.7",
         comment: "support for indexing common datatypes in GiST",
         functions: &[],
+    },
+    Extension {
+        name: "citext",
+        version: "1.6",
+        comment: "data type for case-insensitive character strings",
+        functions: &["citext_cmp"],
+    },
+    Extension {
+        name: "hstore",
+        version: "1.8",
+        comment: "data type for storing sets of (key, value) pairs",
+        functions: &[
+            "akeys",
+            "avals",
+            "defined",
+            "delete",
+            "each",
+            "exist",
+            "exists_all",
+            "exists_any",
+            "fetchval",
+            "hs_concat",
+            "hs_contained",
+            "hs_contains",
+            "hstore",
+            "hstore_cmp",
+            "hstore_to_array",
+            "hstore_to_json",
+            "hstore_to_json_loose",
+            "hstore_to_jsonb",
+            "hstore_to_jsonb_loose",
+            "hstore_to_matrix",
+            "isdefined",
+            "isexists",
+            "populate_record",
+            "skeys",
+            "slice",
+            "slice_array",
+            "svals",
+            "tconvert",
+        ],
     },
     Extension {
         name: "pgcrypto",
@@ -55,10 +96,26 @@ pub const EXTENSIONS: [Extension; 3] = [
     },
 ];
 
-/// Whether this is a function of an extension: PostgreSQL has it in the schema of the extension.
+/// Operators of the types of extensions.
+const OPERATORS: &[&str] = &[
+    "=", "<>", "<", "<=", ">", ">=", "~", "!~", "~*", "!~*", "~~", "!~~", "~~*", "!~~*", "->", "?",
+    "?&", "?|", "@>", "<@", "||", "-", "%%", "%#", "#=", "#<#", "#<=#", "#>#", "#>=#",
+];
+
+/// Whether this is a function, or an operator, of an extension: PostgreSQL has it in the schema of the extension.
 pub fn is_of_extension(name: &str) -> bool {
+    if OPERATORS.contains(&name) {
+        return true;
+    }
     let mut all = EXTENSIONS.iter().flat_map(|extension| extension.functions);
     all.any(|function| *function == name)
+}
+
+/// The type of an extension without which nobody has its function of this name; `None` for all other names.
+pub fn type_of_function(name: &str) -> Option<SqlType> {
+    let mut all = EXTENSIONS.iter();
+    let own = all.find(|extension| extension.functions.contains(&name))?;
+    SqlType::of_extension(own.name).first().copied()
 }
 
 /// `gen_random_bytes` gives no more.
@@ -204,7 +261,12 @@ mod tests {
     #[test]
     fn what_an_extension_says_that_it_has_is_there() {
         for name in EXTENSIONS.iter().flat_map(|extension| extension.functions) {
+            let of_types = super::super::caseless::FUNCTIONS.iter();
+            let of_types = of_types.chain(super::super::pairs::FUNCTIONS);
+            let sets = super::super::pairs::SETS.iter().map(|set| &set.function);
             let all = FUNCTIONS.iter().chain(super::super::system::FUNCTIONS);
+            let all = all.chain(of_types).chain(sets);
+            let all = all.chain([&super::super::pairs::POPULATE]);
             assert!(
                 all.into_iter().any(|function| function.name == *name),
                 "{name}"

@@ -204,7 +204,7 @@ fn start(text: &str, parameter: Option<&&Value>) -> SqlResult<Option<usize>> {
         .and_then(|at| places.nth(at)))
 }
 
-fn replace(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn replace(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let options = Options::parse(args.get(3).map_or("", |letters| str(letters)))?;
     let wanted = i64::from(!options.global);
     replaced(
@@ -342,7 +342,7 @@ fn texts(values: Vec<Value>) -> Value {
     }))
 }
 
-fn first_match(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn first_match(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let text = str(args[0]);
     let options = options_for_one("regexp_match", args.get(2))?;
     with_options(str(args[1]), options, |pattern| {

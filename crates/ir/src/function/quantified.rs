@@ -5,7 +5,7 @@
 
 use super::{Function, builtin, like, pattern, search, text};
 use crate::eval::Host;
-use quintet_base::SqlType::{Bool, Bpchar, Name, Text, TextArray, TsQueryArray, TsVector};
+use quintet_base::SqlType::{Bool, Bpchar, Citext, Name, Text, TextArray, TsQueryArray, TsVector};
 use quintet_base::{SqlResult, Value};
 
 type One = fn(&[&Value], &dyn Host) -> SqlResult<Value>;
@@ -28,16 +28,18 @@ fn quantified(one: One, all: bool, args: &[&Value], host: &dyn Host) -> SqlResul
     })
 }
 
-/// For each operator both ways, over each type that it takes on its left.
+/// For each operator both ways, over each type that it takes on its left; citext has one without case.
 macro_rules! operators {
-    ($($any:literal $all:literal $one:path;)*) => {
+    ($($any:literal $all:literal $one:path, $caseless:path;)*) => {
         &[$(
             operators!(@ $any $one, false, Text),
             operators!(@ $any $one, false, Bpchar),
             operators!(@ $any $one, false, Name),
+            operators!(@ $any $caseless, false, Citext),
             operators!(@ $all $one, true, Text),
             operators!(@ $all $one, true, Bpchar),
             operators!(@ $all $one, true, Name),
+            operators!(@ $all $caseless, true, Citext),
         )*]
     };
     (@ $name:literal $one:path, $is_all:literal, $left:ident) => {
@@ -56,13 +58,13 @@ pub(super) static QUERIES: &[Function] = &[
 ];
 
 pub(super) static FUNCTIONS: &[Function] = operators! {
-    "~~ ANY" "~~ ALL" like::is_like;
-    "!~~ ANY" "!~~ ALL" like::is_not_like;
-    "~~* ANY" "~~* ALL" like::is_ilike;
-    "!~~* ANY" "!~~* ALL" like::is_not_ilike;
-    "~ ANY" "~ ALL" pattern::is_match;
-    "!~ ANY" "!~ ALL" pattern::is_no_match;
-    "~* ANY" "~* ALL" pattern::is_match_any_case;
-    "!~* ANY" "!~* ALL" pattern::is_no_match_any_case;
-    "^@ ANY" "^@ ALL" text::starts_with;
+    "~~ ANY" "~~ ALL" like::is_like, like::is_ilike;
+    "!~~ ANY" "!~~ ALL" like::is_not_like, like::is_not_ilike;
+    "~~* ANY" "~~* ALL" like::is_ilike, like::is_ilike;
+    "!~~* ANY" "!~~* ALL" like::is_not_ilike, like::is_not_ilike;
+    "~ ANY" "~ ALL" pattern::is_match, pattern::is_match_any_case;
+    "!~ ANY" "!~ ALL" pattern::is_no_match, pattern::is_no_match_any_case;
+    "~* ANY" "~* ALL" pattern::is_match_any_case, pattern::is_match_any_case;
+    "!~* ANY" "!~* ALL" pattern::is_no_match_any_case, pattern::is_no_match_any_case;
+    "^@ ANY" "^@ ALL" text::starts_with, text::starts_with;
 };

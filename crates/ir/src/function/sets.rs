@@ -444,7 +444,10 @@ fn to_table(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     }
 }
 
-const fn set(function: Function, columns: &'static [(&'static str, SqlType)]) -> SetFunction {
+pub(super) const fn set(
+    function: Function,
+    columns: &'static [(&'static str, SqlType)],
+) -> SetFunction {
     SetFunction {
         // Not folded: what they give is no constant that anybody could write.
         function: function.stable(),
@@ -453,7 +456,7 @@ const fn set(function: Function, columns: &'static [(&'static str, SqlType)]) ->
 }
 
 const PAIRS: &[(&str, SqlType)] = &[("key", Text), ("value", Jsonb)];
-const TEXT_PAIRS: &[(&str, SqlType)] = &[("key", Text), ("value", Text)];
+pub(super) const TEXT_PAIRS: &[(&str, SqlType)] = &[("key", Text), ("value", Text)];
 const PLAIN_PAIRS: &[(&str, SqlType)] = &[("key", Text), ("value", Plain)];
 const TREE: &[(&str, SqlType)] = &[
     ("relid", RegClass),
@@ -461,7 +464,8 @@ const TREE: &[(&str, SqlType)] = &[
     ("isleaf", Bool),
     ("level", Int4),
 ];
-const ONE_TEXT: &[(&str, SqlType)] = &[("", Text)];
+pub(super) const ONE_TEXT: &[(&str, SqlType)] = &[("", Text)];
+pub(super) const ONE_ARRAY: &[(&str, SqlType)] = &[("", TextArray)];
 
 fn partition_ancestors(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let objects = &host.format().objects;
@@ -865,7 +869,7 @@ static SETS: &[SetFunction] = &[
             RecordArray,
             super::pattern::all_matches,
         ),
-        &[("", TextArray)],
+        ONE_ARRAY,
     ),
     set(
         new(
@@ -874,7 +878,7 @@ static SETS: &[SetFunction] = &[
             RecordArray,
             super::pattern::all_matches,
         ),
-        &[("", TextArray)],
+        ONE_ARRAY,
     ),
 ];
 
@@ -883,14 +887,20 @@ pub(super) fn row_of(values: Vec<Value>) -> Value {
     record(vec![array(Text, values)])
 }
 
+/// All of them, those of extensions included.
+fn all_sets() -> impl Iterator<Item = &'static SetFunction> {
+    let of_extensions = super::caseless::SETS.iter().chain(super::pairs::SETS);
+    SETS.iter().chain(of_extensions)
+}
+
 /// True for the name of a function that gives a set.
 pub fn is_set_name(name: &str) -> bool {
-    name == "unnest" || SETS.iter().any(|set| set.function.name == name)
+    name == "unnest" || all_sets().any(|set| set.function.name == name)
 }
 
 /// How many columns the rows of a set have; `None` if the name is no set's.
 pub fn set_width(name: &str) -> Option<usize> {
-    let set = SETS.iter().find(|set| set.function.name == name)?;
+    let set = all_sets().find(|set| set.function.name == name)?;
     Some(set.columns.len())
 }
 
@@ -899,7 +909,7 @@ pub fn set_width(name: &str) -> Option<usize> {
 /// # Errors
 /// As [`super::resolve`].
 pub fn resolve_set(name: &str, args: &[SqlType]) -> Option<SqlResult<ResolvedSet>> {
-    if !SETS.iter().any(|set| set.function.name == name) {
+    if !all_sets().any(|set| set.function.name == name) {
         return None;
     }
     // Nothing else becomes a vector by itself.
@@ -909,7 +919,7 @@ pub fn resolve_set(name: &str, args: &[SqlType]) -> Option<SqlResult<ResolvedSet
             && set.function.signature().takes(args.len())
             && is_vector(set.function.args.first()) == is_vector(args.first())
     };
-    let candidates: Vec<&'static SetFunction> = SETS.iter().filter(fits).collect();
+    let candidates: Vec<&'static SetFunction> = all_sets().filter(fits).collect();
     let signatures: Vec<Signature> = candidates
         .iter()
         .map(|set| set.function.signature())
@@ -934,11 +944,15 @@ pub(super) fn declared(name: &str, args: &[SqlType]) -> Option<&'static Function
         &SEQUENCE_ROW,
         &super::NESTED,
     ];
-    let made = [&super::json_rows::POPULATE, &super::json_rows::POPULATE_ALL];
+    let made = [
+        &super::json_rows::POPULATE,
+        &super::json_rows::POPULATE_ALL,
+        &super::pairs::POPULATE,
+    ];
     let of_json = super::json_rows::JSON_ROWS.iter().map(|(_, tool)| tool);
     let of_json = of_json.chain(made);
     let tools = tools.into_iter().chain(of_json);
-    let sets = SETS.iter().map(|set| &set.function);
+    let sets = all_sets().map(|set| &set.function);
     sets.chain(tools)
         .find(|function| function.name == name && function.args == args)
 }

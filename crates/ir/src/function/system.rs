@@ -236,7 +236,7 @@ fn format_type(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
         return Ok(Value::Null);
     };
     let modifier = args[1].as_i64().map(|modifier| TypeMod(modifier as i32));
-    Ok(match (SqlType::from_oid(oid), oid) {
+    Ok(match (SqlType::built_in_with_oid(oid), oid) {
         (Some(ty), _) => Value::text(match modifier {
             Some(modifier) => types::format_declared(ty, modifier),
             None => types::format_type(ty, TypeMod::NONE),

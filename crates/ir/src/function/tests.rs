@@ -99,6 +99,14 @@ fn any_value(ty: SqlType) -> BoxedStrategy<Value> {
             let read = |text| query_value(&make::plain_query(text).unwrap().query);
             prop::sample::select(texts.to_vec()).prop_map(read).boxed()
         }
+        SqlType::Citext => prop::sample::select(vec!["", "a", "A", "aBc", "é", "É"])
+            .prop_map(|text| Value::Citext(text.into()))
+            .boxed(),
+        SqlType::Hstore => {
+            let texts = ["", "a=>1", "a=>NULL", "ab=>1, b=>2", "a=>true, b=>1e3"];
+            let read = |text| quintet_base::pairs::Pairs::parse(text).unwrap().to_value();
+            prop::sample::select(texts.to_vec()).prop_map(read).boxed()
+        }
         SqlType::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
         SqlType::Inet | SqlType::Cidr => (any::<bool>(), any::<[u8; 16]>(), 0u8..=128)
             .prop_map(move |(long, bytes, bits)| {

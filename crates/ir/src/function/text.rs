@@ -9,7 +9,7 @@ use super::{Function, Resolved, builtin as new, does_not_exist, int, is_string, 
 use crate::cast::{Category, category};
 use crate::eval::Host;
 use quintet_base::SqlType::{Bool, Bpchar, Bytea, Int4, Text, Unknown};
-use quintet_base::{SqlResult, SqlType, Str, Value, text_format};
+use quintet_base::{SqlResult, SqlType, Str, Value, caseless, text_format};
 
 pub(super) fn bytes(value: &Value) -> &[u8] {
     match value {
@@ -137,12 +137,7 @@ fn map_case<I: ExactSizeIterator<Item = char>>(c: char, map: impl Fn(char) -> I)
 }
 
 pub(super) fn lower_case(text: &str) -> Str {
-    if text.is_ascii() {
-        return Str::from(text.to_ascii_lowercase());
-    }
-    text.chars()
-        .map(|c| map_case(c, char::to_lowercase))
-        .collect()
+    caseless::fold(text)
 }
 
 pub(super) fn upper_case(text: &str) -> Str {

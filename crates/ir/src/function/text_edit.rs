@@ -189,7 +189,7 @@ fn split_part(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     text(part.unwrap_or(""))
 }
 
-fn translate(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn translate(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let (whole, from, to) = (str(args[0]), str(args[1]), str(args[2]));
     let map = |c: char| match from.chars().position(|f| f == c) {
         Some(at) => to.chars().nth(at),

@@ -6,7 +6,7 @@
 //! Bytes are hashed by Bob Jenkins's lookup3 (public domain, 2006), begun with PostgreSQL's constants; a row's hash
 //! combines those of its columns that are not NULL.
 
-use quintet_base::{SqlType, Value};
+use quintet_base::{SqlType, Value, caseless};
 
 /// What partitions begin each column's hash with.
 const SEED: u64 = 0x7A5B_2236_7996_DCFD;
@@ -29,6 +29,7 @@ pub fn is_hashable(ty: SqlType) -> bool {
             | Text
             | Varchar
             | Bpchar
+            | Citext
             | Bytea
             | Date
             | Time
@@ -68,6 +69,7 @@ fn hash_of_value(value: &Value) -> u64 {
         Value::Float8(value) => of_float(*value),
         Value::Text(text) => of_bytes(text.as_bytes()),
         Value::Bytea(bytes) => of_bytes(bytes),
+        Value::Citext(text) => of_bytes(caseless::fold(text).as_bytes()),
         Value::Uuid(bytes) => of_bytes(bytes),
         Value::MacAddr(bytes) => of_bytes(bytes),
         Value::Inet(inet) => {

@@ -48,6 +48,8 @@ const WORDS: &[(SqlType, &str)] = &[
     (SqlType::JsonPath, "jsonpath"),
     (SqlType::TsVector, "tsvector"),
     (SqlType::TsQuery, "tsquery"),
+    (SqlType::Citext, "citext"),
+    (SqlType::Hstore, "hstore"),
     (SqlType::RegConfig, "regconfig"),
     (SqlType::RegDictionary, "regdictionary"),
     (SqlType::Bit, "bit"),

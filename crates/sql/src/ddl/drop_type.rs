@@ -38,6 +38,14 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned
                     let message = format!("\"{}\" is not a domain", name.join("."));
                     return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
                 }
+                if found.is_of_extension() {
+                    let name = &found.name;
+                    let message =
+                        format!("cannot drop type {name} because extension {name} requires it");
+                    let hint = format!("You can drop extension {name} instead.");
+                    let state = SqlState::DEPENDENT_OBJECTS_STILL_EXIST;
+                    return Err(SqlError::new(state, message).hint(hint));
+                }
                 planner.may_drop(type_object(found.id))?;
                 if !going.contains(&found.id) {
                     going.push(found.id);
@@ -240,7 +248,7 @@ fn collect(
                 }
                 false
             }
-            TypeKind::Enum(_) => false,
+            TypeKind::Enum(_) | TypeKind::Base(_) => false,
         };
         if uses && !going.contains(&other.id) {
             found.types.push(other.id);

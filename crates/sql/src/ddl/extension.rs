@@ -1,18 +1,21 @@
 //! CREATE EXTENSION, DROP EXTENSION.
 //!
 //! Relies on: `ir` for the extensions that there are; their functions are built in, and there without CREATE EXTENSION.
-//! Promises: migrations and dumps that make one of them run, and an extension that was made is listed and dumped.
-//! Does not: other extensions (0A000), ALTER EXTENSION, or look for what uses an extension that is dropped: nothing breaks.
+//! Promises: migrations and dumps that make one of them run, and an extension that was made is listed and dumped; its types are there
+//! from CREATE EXTENSION to DROP EXTENSION, which what is of them holds up.
+//! Does not: other extensions (0A000), ALTER EXTENSION, or look for what calls a function of an extension that is dropped: nothing breaks.
 
+use super::drop_type;
+use super::user_type::refuse_taken;
 use crate::command::Planned;
 use crate::draft::Draft;
 use crate::names::{self, inner};
 use crate::planner::Planner;
-use crate::records::ExtensionRecord;
+use crate::records::{ExtensionRecord, TypeKind, TypeRecord};
 use crate::role::THE_DATABASE;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{CreateExtensionStmt, DropStmt};
-use quintet_base::{SqlError, SqlResult, SqlState};
+use pg_query::protobuf::{CreateExtensionStmt, DropBehavior, DropStmt};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::Privileges;
 use quintet_ir::function::extension::EXTENSIONS;
 
@@ -74,10 +77,20 @@ pub(super) fn create(planner: &Planner, statement: &CreateExtensionStmt) -> SqlR
         name: name.to_string(),
         schema: schema.to_string(),
     })?;
+    for ty in SqlType::of_extension(name) {
+        refuse_taken(planner, schema, ty.name())?;
+        draft.put_type(&TypeRecord {
+            id: ty.oid(),
+            schema: schema.to_string(),
+            name: ty.name().to_string(),
+            kind: TypeKind::Base(*ty),
+        })?;
+    }
     draft.finish(TAG)
 }
 
 pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
+    let cascade = statement.behavior() == DropBehavior::DropCascade;
     let mut draft = Draft::new(planner);
     for object in &statement.objects {
         let name = names::string(object).unwrap_or_default();
@@ -85,6 +98,17 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned
         match made.find(|(_, record)| record.name == name) {
             Some((number, _)) => {
                 planner.must_have(THE_DATABASE, Privileges::CREATE)?;
+                let types = SqlType::of_extension(name);
+                let types: Vec<u32> = types.iter().map(|ty| ty.oid()).collect();
+                let held_up = |mut error: SqlError| {
+                    if error.state == SqlState::DEPENDENT_OBJECTS_STILL_EXIST {
+                        error.message = format!(
+                            "cannot drop extension {name} because other objects depend on it"
+                        );
+                    }
+                    error
+                };
+                drop_type::release(&mut draft, &types, cascade, &[], &[]).map_err(held_up)?;
                 draft.drop_extension(number);
             }
             None if name == PLPGSQL => {

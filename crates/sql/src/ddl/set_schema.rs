@@ -341,6 +341,10 @@ fn user_type(
         let message = format!("{} is not a domain", planner.shown_type(found));
         return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
     }
+    if found.is_of_extension() {
+        let what = "moving a type of an extension to another schema";
+        return Err(SqlError::unsupported(what));
+    }
     let (from, to) = (found.schema.clone(), statement.newschema.as_str());
     refuse_special(&from, to)?;
     may_come(planner, to)?;

@@ -263,7 +263,9 @@ pub(super) fn alter_enum(planner: &Planner, statement: &AlterEnumStmt) -> SqlRes
 /// Whether a type is an enum or a composite type, or its array.
 pub(super) fn is_of(ty: SqlType, number: u32) -> bool {
     use SqlType::{Composite, CompositeArray, Enum, EnumArray};
+    let of_extension = |ty: SqlType| ty.is_of_extension() && ty.oid() == number;
     matches!(ty, Enum(own) | EnumArray(own) | Composite(own) | CompositeArray(own) if own == number)
+        || of_extension(ty.element().unwrap_or(ty))
 }
 
 fn place_of(labels: &[LabelRecord], label: &str) -> SqlResult<usize> {
@@ -351,6 +353,9 @@ pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Pla
         _ => "ALTER TYPE",
     };
     planner.must_own(type_object(found.id))?;
+    if found.is_of_extension() {
+        return Err(SqlError::unsupported("renaming a type of an extension"));
+    }
     refuse_taken(planner, &found.schema, &statement.newname)?;
     let mut draft = Draft::new(planner);
     let mut record = (**found).clone();

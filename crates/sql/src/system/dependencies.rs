@@ -4,6 +4,7 @@
 //! what each needs.  Does not: list what else depends on what, such as constraints on their tables.
 
 use super::attributes::default_number;
+use super::fixed::PG_EXTENSION;
 use super::indexes::part_indexes;
 use super::routines::types_of_routines;
 use super::row_types::row_type;
@@ -185,6 +186,11 @@ fn of_types(planner: &Planner) -> Vec<Vec<Value>> {
     let catalog = planner.catalog();
     let made_by_users = |ty: SqlType| catalog.type_with(ty.oid()).map(|record| record.id);
     let mut rows = Vec::new();
+    for (number, extension) in catalog.extensions() {
+        for ty in SqlType::of_extension(&extension.name) {
+            rows.push(depends([PG_TYPE, ty.oid()], [PG_EXTENSION, number], "e"));
+        }
+    }
     for record in catalog.user_types() {
         for field in record.fields().unwrap_or_default() {
             let class = [PG_CLASS, record.class_number()];

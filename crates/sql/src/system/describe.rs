@@ -72,7 +72,7 @@ impl<'c> Known<'c> {
     pub fn name(&self, kind: SqlType, number: u32) -> Option<String> {
         match kind {
             SqlType::RegClass => self.relation(number).map(|named| self.shown(&named)),
-            SqlType::RegType => match SqlType::from_oid(number) {
+            SqlType::RegType => match SqlType::built_in_with_oid(number) {
                 Some(ty) => Some(format_type(ty, TypeMod::NONE)),
                 None => match relation_of(number) {
                     Some((relation, is_array)) => {
@@ -394,7 +394,7 @@ impl<'c> Known<'c> {
                 Some(named) => Value::Bool(self.is_visible(&named)),
                 None => Value::Null,
             },
-            "pg_type_is_visible" => match SqlType::from_oid(number(0)) {
+            "pg_type_is_visible" => match SqlType::built_in_with_oid(number(0)) {
                 Some(_) => Value::Bool(true),
                 None => match self.context.catalog.type_with(number(0)) {
                     Some(record) => {
@@ -627,7 +627,11 @@ impl<'c> Known<'c> {
                 let words = shape.classes.iter().zip(&shape.directions);
                 for (name, ((_, class), direction)) in names.iter_mut().zip(words) {
                     if let Some(class) = class {
-                        *name += &format!(" {}", quoted(class));
+                        let path = self.planner();
+                        let is_seen =
+                            |schema: &str| path.path().iter().any(|known| known == schema);
+                        let catalog = self.context.catalog;
+                        *name += &format!(" {}", super::shown_class(catalog, class, is_seen));
                     }
                     *name += direction_words(*direction);
                 }

@@ -250,6 +250,7 @@ pub(super) fn category(ty: SqlType) -> (&'static str, bool) {
         }
         TypeFamily::Text if ty == SqlType::InternalChar => ("Z", false),
         TypeFamily::Text => ("S", ty == SqlType::Text),
+        TypeFamily::Caseless => ("S", false),
         TypeFamily::Unknown => ("X", false),
         TypeFamily::Timespan => ("T", true),
         _ if matches!(ty, SqlType::Composite(_)) => ("C", false),
@@ -260,6 +261,7 @@ pub(super) fn category(ty: SqlType) -> (&'static str, bool) {
         | TypeFamily::Uuid
         | TypeFamily::Card
         | TypeFamily::Search
+        | TypeFamily::Pairs
         | TypeFamily::Json => ("U", false),
         TypeFamily::Enum => ("E", false),
         TypeFamily::Range | TypeFamily::Multirange => ("R", false),

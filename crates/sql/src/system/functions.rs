@@ -36,6 +36,9 @@ pub(super) const RELATIONS: &[Definition] = &[Definition {
     },
 }];
 
+/// Numbers of functions of extensions begin here.
+const OF_EXTENSIONS: u32 = 1 << 28;
+
 /// A function that is built in.
 pub(super) struct BuiltIn {
     pub number: u32,
@@ -142,6 +145,14 @@ impl BuiltIn {
 
     fn letter(&self, place: usize) -> &'static str {
         self.letters.get(place..=place).unwrap_or_default()
+    }
+
+    /// The number of the type of an extension that it comes with.
+    pub fn type_of_extension(&self) -> Option<u32> {
+        let name = self.name;
+        let mut types = ["citext", "hstore"].into_iter();
+        let own = types.find(|own| name.starts_with(own) && self.number >= OF_EXTENSIONS)?;
+        Some(SqlType::of_extension(own).first()?.oid())
     }
 
     /// True if PostgreSQL has several of this name.

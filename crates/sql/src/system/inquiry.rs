@@ -339,7 +339,7 @@ impl Known<'_> {
             None => self.number(SqlType::RegType, text(question.object))?,
         };
         let asked = asked(question.rest[0], Privileges::USAGE)?;
-        let is_there = SqlType::from_oid(oid).is_some();
+        let is_there = SqlType::built_in_with_oid(oid).is_some();
         Ok(is_there.then(|| self.for_all(question.who, &asked)))
     }
 

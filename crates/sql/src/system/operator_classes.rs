@@ -5,10 +5,17 @@
 //! be asked for and are shown, and are the same.
 
 use super::index_properties::{BRIN, BTREE, GIN, GIST, HASH, SPGIST, method};
+use super::print::quoted;
 use super::{Definition, OWNER, PG_CATALOG, flag, oid, text};
+use crate::catalog::Catalog;
 use quintet_base::SqlType;
 
 type Class = (u32, &'static str, u32, u32, bool, u32);
+
+/// The types of extensions, and a number behind theirs for their classes.
+const CITEXT: u32 = 1 << 28;
+const HSTORE: u32 = CITEXT + 2;
+const HERE: u32 = CITEXT + 16;
 
 /// Number, name, family, the type it is for, whether it is the type's own, and the type that is kept if it is another.
 const ORDERED: &[Class] = &[
@@ -49,6 +56,9 @@ const ORDERED: &[Class] = &[
     (10_088, "jsonb_ops", 4033, 3802, true, 0),
     (10_071, "tsvector_ops", 3626, 3614, true, 0),
     (10_074, "tsquery_ops", 3683, 3615, true, 0),
+    (HERE, "citext_ops", HERE + 1, CITEXT, true, 0),
+    (HERE + 10, "citext_pattern_ops", HERE + 11, CITEXT, false, 0),
+    (HERE + 4, "btree_hstore_ops", HERE + 5, HSTORE, true, 0),
 ];
 
 const HASHED: &[Class] = &[
@@ -86,6 +96,8 @@ const HASHED: &[Class] = &[
     (10_077, "range_ops", 3903, 3831, true, 0),
     (10_081, "multirange_ops", 4225, 4537, true, 0),
     (10_089, "jsonb_ops", 4034, 3802, true, 0),
+    (HERE + 2, "citext_ops", HERE + 3, CITEXT, true, 0),
+    (HERE + 6, "hash_hstore_ops", HERE + 7, HSTORE, true, 0),
 ];
 
 const INVERTED: &[Class] = &[
@@ -93,6 +105,7 @@ const INVERTED: &[Class] = &[
     (10_090, "jsonb_ops", 4036, 3802, true, 25),
     (10_091, "jsonb_path_ops", 4037, 3802, false, 23),
     (10_073, "tsvector_ops", 3659, 3614, true, 25),
+    (HERE + 8, "gin_hstore_ops", HERE + 9, HSTORE, true, 25),
 ];
 
 const OF_TREES: &[Class] = &[
@@ -160,7 +173,10 @@ pub(super) const RELATIONS: &[Definition] = &[Definition {
         "opcdefault",
         "opckeytype",
     ],
-    rows: |_| {
+    rows: |planner| {
+        let there = |class: &&Class| {
+            !matches!(class.3, CITEXT | HSTORE) || planner.catalog().user_type(class.3).is_some()
+        };
         let row = |method: u32, &(number, name, family, ty, own, kept): &Class| {
             vec![
                 oid(number),
@@ -174,7 +190,10 @@ pub(super) const RELATIONS: &[Definition] = &[Definition {
                 oid(kept),
             ]
         };
-        let of_method = |method| classes(method).iter().map(move |class| row(method, class));
+        let of_method = |method| {
+            let known = classes(method).iter().filter(there);
+            known.map(move |class| row(method, class))
+        };
         [BTREE, HASH, GIST, SPGIST, GIN, BRIN]
             .into_iter()
             .flat_map(of_method)
@@ -207,6 +226,17 @@ pub(super) fn class_of(method: u32, ty: SqlType) -> u32 {
     own.map_or(0, |class| class.0)
 }
 
+/// What a class is called: with its schema, if it is an extension's and `is_seen` is false of that.
+pub(crate) fn shown_class(catalog: &Catalog, name: &str, is_seen: impl Fn(&str) -> bool) -> String {
+    let all = [ORDERED, HASHED, INVERTED].into_iter().flatten();
+    let mut own = all.filter(|class| class.1 == name && matches!(class.3, CITEXT | HSTORE));
+    let own = own.find_map(|class| catalog.user_type(class.3));
+    match own.filter(|record| !is_seen(&record.schema)) {
+        Some(record) => format!("{}.{}", quoted(&record.schema), quoted(name)),
+        None => quoted(name),
+    }
+}
+
 /// The class of a method with this name.
 pub(super) fn class_named(method: u32, name: &str) -> u32 {
     let mut all = classes(method).iter();
@@ -221,7 +251,7 @@ pub(super) fn kept(method: u32, class: u32, ty: SqlType) -> SqlType {
     let mut all = classes(method).iter();
     match all.find(|known| known.0 == class).map(|known| known.1) {
         Some("jsonb_path_ops") => SqlType::Int4,
-        Some("jsonb_ops" | "tsvector_ops") => SqlType::Text,
+        Some("jsonb_ops" | "tsvector_ops" | "gin_hstore_ops") => SqlType::Text,
         _ => ty.element().unwrap_or(ty),
     }
 }

@@ -25,6 +25,7 @@ use quintet_base::text_format::FormatContext;
 use quintet_base::types::{TypeFamily, format_declared};
 use quintet_base::{IndexId, RangeKind, SqlType, TypeMod, Value};
 use quintet_ir::function;
+use quintet_ir::function::extension::type_of_function;
 use quintet_ir::schema::TableDef;
 use quintet_ir::{CompareOp, Expr};
 
@@ -565,6 +566,7 @@ impl Printer<'_, '_, '_> {
                 Bond::Atom => text,
                 _ => format!("({text})"),
             };
+            let symbol = self.operator_of(symbol, &[self.ty(right)?]);
             return Some(self.wrapped(format!("{symbol} {text}"), Bond::Operator));
         };
         use AExprKind::*;
@@ -596,6 +598,7 @@ impl Printer<'_, '_, '_> {
                     "<>" => ("<>", "ALL"),
                     _ => ("=", "ANY"),
                 };
+                let comparison = self.operator_of(comparison, &[ty]);
                 let text = format!("{shown} {comparison} {which} ({array})");
                 Some(self.wrapped(text, Bond::Operator))
             }
@@ -604,8 +607,15 @@ impl Printer<'_, '_, '_> {
                     AexprOpAny => "ANY",
                     _ => "ALL",
                 };
+                let own = self.ty(left)?;
+                // A literal is an array of the other side's type.
+                let wanted = match (self.ty(right), own) {
+                    (Some(SqlType::Unknown), SqlType::Citext) => Some(SqlType::CitextArray),
+                    _ => None,
+                };
+                let symbol = self.operator_of(symbol, &[own]);
                 let left = self.inside(left, None, Bond::Atom)?;
-                let right = self.print(right, None)?.0;
+                let right = self.print(right, wanted)?.0;
                 let text = format!("{left} {symbol} {which} ({right})");
                 Some(self.wrapped(text, Bond::Operator))
             }
@@ -665,7 +675,32 @@ impl Printer<'_, '_, '_> {
         };
         let left = self.converted(left, wanted[0], least)?;
         let right = self.converted(right, wanted[1], least_right)?;
+        let symbol = self.operator_of(symbol, &wanted);
         Some(self.wrapped(format!("{left} {symbol} {right}"), bond))
+    }
+
+    /// The operator over these types; with its schema if it is an extension's that the reader does not see.
+    fn operator_of(&self, symbol: &str, types: &[SqlType]) -> String {
+        let is_symbol = !symbol.starts_with("IS ");
+        let mut own = types.iter().filter(|_| is_symbol);
+        let own = own.find(|ty| matches!(ty, SqlType::Citext | SqlType::Hstore));
+        match own.and_then(|ty| self.schema_of_extension(*ty)) {
+            Some(schema) => format!("OPERATOR({schema}.{symbol})"),
+            None => symbol.to_string(),
+        }
+    }
+
+    /// The schema of a type that an extension has brought, if the reader does not see the type without.
+    fn schema_of_extension(&self, ty: SqlType) -> Option<String> {
+        let record = self.planner.catalog().user_type(ty.oid())?;
+        let hides = |schema: &str| {
+            self.planner
+                .catalog()
+                .type_named(schema, &record.name)
+                .is_some()
+        };
+        let is_seen = self.reader.is_read_from(&record.schema, hides);
+        (!is_seen).then(|| quoted(&record.schema))
     }
 
     fn logic(&self, expr: &protobuf::BoolExpr) -> Option<(String, Bond)> {
@@ -731,8 +766,12 @@ impl Printer<'_, '_, '_> {
         }
         let own: Option<Vec<SqlType>> = call.args.iter().map(|arg| self.ty(arg)).collect();
         let resolved = function::resolve(&name, &own?);
+        let brought = type_of_function(&name).and_then(|ty| self.schema_of_extension(ty));
         let (name, wanted) = match resolved {
-            Ok(found) => (name, found.args),
+            Ok(found) => match brought {
+                Some(schema) => (format!("{schema}.{name}"), found.args),
+                None => (name, found.args),
+            },
             Err(_) => match (self.routine(call), call.funcname.len()) {
                 (Some(found), 1) => found,
                 // A view's text has its schemas already.
@@ -819,6 +858,7 @@ fn as_value(text: &str, ty: SqlType) -> String {
                 | TypeFamily::Bits
                 | TypeFamily::Uuid
                 | TypeFamily::Search
+                | TypeFamily::Pairs
         ),
     };
     match quintet_base::text_format::read(ty, text, &format) {

@@ -256,7 +256,11 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
             Value::Null,
         ]
     };
-    let built_in = functions::all().iter().map(BuiltIn::row);
+    let there = |function: &&BuiltIn| {
+        let ty = function.type_of_extension();
+        ty.is_none_or(|ty| planner.catalog().user_type(ty).is_some())
+    };
+    let built_in = functions::all().iter().filter(there).map(BuiltIn::row);
     built_in
         .chain(described(planner).into_iter().map(row))
         .collect()
@@ -288,7 +292,7 @@ fn result_place(planner: &Planner, routine: &Described) -> [Value; 3] {
     if number == TRIGGER {
         return place("pg_catalog", "trigger", "trigger");
     }
-    if let Some(ty) = SqlType::from_oid(number) {
+    if let Some(ty) = SqlType::built_in_with_oid(number) {
         return place("pg_catalog", &type_name(ty), &super::schema::data_type(ty));
     }
     const OTHER: &str = "USER-DEFINED";

@@ -439,7 +439,9 @@ pub(super) fn data_type(ty: SqlType) -> String {
     match ty.family() {
         quintet_base::types::TypeFamily::Array => "ARRAY".to_string(),
         quintet_base::types::TypeFamily::Enum => "USER-DEFINED".to_string(),
-        _ if matches!(ty, SqlType::Composite(_)) => "USER-DEFINED".to_string(),
+        _ if matches!(ty, SqlType::Composite(_)) || ty.is_of_extension() => {
+            "USER-DEFINED".to_string()
+        }
         _ => format_type(ty, TypeMod::NONE),
     }
 }

@@ -69,7 +69,28 @@ const OWN: &[(u32, u32, u32, u32, u32, u32, u32)] = &[
     (5078, 5088, 5089, 5090, 5091, 0, 0),
     (5079, 5092, 5093, 0, 0, 0, 0),
     (5080, 5094, 5095, 0, 0, 0, 0),
+    (
+        CITEXT,
+        268_435_520,
+        268_435_521,
+        268_435_522,
+        268_435_523,
+        0,
+        0,
+    ),
+    (
+        HSTORE,
+        268_435_524,
+        268_435_525,
+        268_435_526,
+        268_435_527,
+        0,
+        0,
+    ),
 ];
+/// The numbers of types of extensions.
+const CITEXT: u32 = 1 << 28;
+const HSTORE: u32 = CITEXT + 2;
 const RANGE: [u32; 4] = [3834, 3835, 3836, 3837];
 const RANGE_ANALYZES: u32 = 3916;
 const MULTIRANGE: [u32; 4] = [4231, 4232, 4233, 4234];
@@ -122,6 +143,7 @@ pub(super) fn functions(ty: &Described) -> [Value; 8] {
             let subscripts = match ty.number {
                 19 => 6180,
                 3802 => 6098,
+                HSTORE => 268_435_528,
                 _ if is_vector => ARRAY_SUBSCRIPTS,
                 _ => 0,
             };

@@ -10,7 +10,7 @@ pub(crate) const COLLATIONS: [(u32, &str); 3] = [(100, "default"), (950, "C"), (
 /// The collation that values of a type have: PostgreSQL's number of `default`, or of `C` for names.
 pub(crate) fn collation_of(ty: SqlType) -> u32 {
     match ty.element().unwrap_or(ty) {
-        SqlType::Text | SqlType::Varchar | SqlType::Bpchar => 100,
+        SqlType::Text | SqlType::Varchar | SqlType::Bpchar | SqlType::Citext => 100,
         SqlType::Name => 950,
         _ => 0,
     }

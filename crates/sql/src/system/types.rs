@@ -177,10 +177,14 @@ pub(super) fn place_of(planner: &Planner, ty: SqlType) -> (String, String) {
     }
     let made = match ty {
         SqlType::Enum(number) | SqlType::EnumArray(number) => planner.catalog().user_type(number),
+        ty if ty.is_of_extension() => {
+            let own = ty.element().unwrap_or(ty);
+            planner.catalog().user_type(own.oid())
+        }
         _ => None,
     };
     match (made, ty) {
-        (Some(record), SqlType::EnumArray(_)) => {
+        (Some(record), ty) if ty.element().is_some() => {
             (record.schema.clone(), format!("_{}", record.name))
         }
         (Some(record), _) => (record.schema.clone(), record.name.clone()),
@@ -261,6 +265,7 @@ pub(super) fn types(planner: &Planner) -> Vec<Vec<Value>> {
             TypeKind::Enum(_) => ("e", "E", SqlType::Enum(record.id)),
             TypeKind::Domain(domain) => ("d", super::fixed::category(domain.base).0, domain.base),
             TypeKind::Composite(_) => ("c", "C", SqlType::Record),
+            TypeKind::Base(ty) => ("b", super::fixed::category(*ty).0, *ty),
         };
         let whole = record.fields().is_some();
         let domain = record.domain();

@@ -6,6 +6,7 @@
 //! A `json` that comes as an argument of any type is marked by [`mark`]: a value of type `record` with
 //! the text in it. Without the mark it would be a string.
 
+use super::super::pairs;
 use super::{string, texts};
 use crate::eval::Host;
 use crate::function::{Function, builtin as new, fail, str};
@@ -109,6 +110,9 @@ pub(crate) fn to_json(value: &Value, format: &FormatContext) -> SqlResult<Json> 
                     .iter()
                     .map(|value| match (array.element, value) {
                         (SqlType::Json, Value::Text(text)) => Json::parse(text),
+                        (SqlType::Hstore, Value::Bytea(_)) => {
+                            Json::parse(&pairs::document(value, false))
+                        }
                         (ty, Value::Bytea(_)) => Ok(string(&within(value, ty, format))),
                         (_, value) => to_json(value, format),
                     });
@@ -123,6 +127,9 @@ pub(crate) fn to_json(value: &Value, format: &FormatContext) -> SqlResult<Json> 
             for (name, (field, value)) in record.names(format).into_iter().zip(fields) {
                 let value = match (field.ty, value) {
                     (SqlType::Json, Value::Text(text)) => Json::parse(text)?,
+                    (SqlType::Hstore, Value::Bytea(_)) => {
+                        Json::parse(&pairs::document(value, false))?
+                    }
                     (ty, Value::Bytea(_)) => string(&within(value, ty, format)),
                     (_, value) => to_json(value, format)?,
                 };
@@ -243,6 +250,10 @@ pub fn write_json(
     match (ty, value) {
         (SqlType::Json, Value::Text(text)) => {
             out.push_str(text);
+            Ok(())
+        }
+        (SqlType::Hstore, Value::Bytea(_)) => {
+            out.push_str(&pairs::document(value, false));
             Ok(())
         }
         (ty, Value::Bytea(_)) => {

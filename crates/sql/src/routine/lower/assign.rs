@@ -6,7 +6,7 @@
 use super::super::call::names_any;
 use super::super::embed::Planned;
 use super::{Lowering, row_of_parameters};
-use crate::expr::and;
+use crate::expr::{and, pairs_have_one_subscript};
 use crate::plpgsql::{self, Diagnostic, RowTarget, SqlText, Target};
 use crate::row_value;
 use crate::update::{with_element, with_slice};
@@ -63,6 +63,19 @@ impl Lowering<'_, '_, '_> {
             let steps: Vec<&str> = steps.map(|step| step.text.as_str()).collect();
             let name = &self.tree.body.variables[target.variable.0].name;
             let value = self.at.json_part(slot, &steps, &value.text, name)?;
+            self.at.add(Action::Assign { slot, value });
+            return Ok(());
+        }
+        if ty == SqlType::Hstore {
+            let one = match target.subscripts.as_slice() {
+                [only] if !is_slice => only.upper.as_ref(),
+                _ => None,
+            };
+            let key = one.ok_or_else(pairs_have_one_subscript)?;
+            let key = self.at.typed(&key.text, SqlType::Text, TypeMod::NONE)?;
+            let text = self.at.typed(&value.text, SqlType::Text, TypeMod::NONE)?;
+            let whole = Expr::Param(slot, ty);
+            let value = self.at.apply("[hstore]:=", vec![whole, key, text])?;
             self.at.add(Action::Assign { slot, value });
             return Ok(());
         }
