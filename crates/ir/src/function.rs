@@ -16,6 +16,7 @@
 //! | `encoding` | bytes as text, quoting, digests |
 //! | `extension` | what PostgreSQL's extensions `pgcrypto` and `uuid-ossp` bring |
 //! | `format` | format() |
+//! | `fuzzy` | what the extension `fuzzystrmatch` brings |
 //! | `hash` | hashtext |
 //! | `like`, `pattern` | LIKE; regular expressions |
 //! | `record` | rows, as values and as text |
@@ -30,6 +31,8 @@
 //! | `array` | arrays: polymorphic, with a resolution of their own |
 //! | `ordered` | what ordered-set aggregates take out of a sorted array |
 //! | `variadic` | functions called with an array of their arguments |
+//! | `trigram` | what the extension `pg_trgm` brings |
+//! | `unaccent` | what the extension `unaccent` brings |
 //! | `to_char` | `to_char`, `to_date`, `to_timestamp`, `to_number` |
 //! | `math` | buckets, angles, digests and other rarities |
 //! | `compare` | `=`, `<` … as functions, and the type in which two types compare |
@@ -53,6 +56,7 @@ mod encoding;
 pub mod extension;
 pub(crate) mod float;
 mod format;
+mod fuzzy;
 mod hash;
 mod identifier;
 pub(crate) mod json;
@@ -66,6 +70,7 @@ mod network;
 mod ordered;
 mod pattern;
 pub use pattern::check_patterns;
+pub(crate) use pattern::{Required, required};
 mod quantified;
 pub(crate) mod range;
 pub mod record;
@@ -78,6 +83,8 @@ mod text;
 pub(crate) mod text_edit;
 pub(crate) mod timespan;
 mod to_char;
+pub mod trigram;
+pub mod unaccent;
 mod variadic;
 
 use crate::cast::{Category, category};
@@ -237,6 +244,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         extension::FUNCTIONS,
         identifier::FUNCTIONS,
         format::FUNCTIONS,
+        fuzzy::FUNCTIONS,
         hash::FUNCTIONS,
         like::FUNCTIONS,
         pattern::FUNCTIONS,
@@ -247,6 +255,8 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         calendar::FUNCTIONS,
         timespan::FUNCTIONS,
         to_char::FUNCTIONS,
+        trigram::FUNCTIONS,
+        unaccent::FUNCTIONS,
         json::FUNCTIONS,
         jsonpath::FUNCTIONS,
         math::FUNCTIONS,

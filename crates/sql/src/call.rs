@@ -22,6 +22,7 @@ use quintet_ir::aggregate::{
     AggregateCall, AggregateFunction, is_aggregate_name, resolve_aggregate,
 };
 use quintet_ir::cast::cast_context;
+use quintet_ir::function::extension::is_of_extension;
 use quintet_ir::function::jsonpath::{PARAMETERS, default_of, has_parameters};
 use quintet_ir::function::sets::is_set_name;
 use quintet_ir::function::{Called, does_not_exist, is_function_name, other_call};
@@ -93,7 +94,8 @@ impl Binder<'_, '_> {
                 .planner
                 .unsupported(format!("{name}() outside of FROM"), location));
         }
-        if !is_function_name(name)
+        // A user's function goes before one that an extension would have to be asked for.
+        if (!is_function_name(name) || is_of_extension(name))
             && let Some(expr) = self.routine_call(call)?
         {
             return Ok(expr);

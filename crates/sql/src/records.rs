@@ -998,8 +998,16 @@ impl TableRecord {
 
     /// True if an index has an entry for each element of a row.
     pub fn is_inverted(&self, index: IndexId) -> bool {
-        let shown = self.shown(index);
-        shown.is_some_and(|shown| shown.method.as_deref() == Some("gin"))
+        let is_inverted = |shown: &ShownRecord| match shown.method.as_deref() {
+            Some("gin") => true,
+            // All of its columns have this class then.
+            Some("gist") => shown
+                .classes
+                .iter()
+                .any(|(_, name)| name == "gist_trgm_ops"),
+            _ => false,
+        };
+        self.shown(index).is_some_and(is_inverted)
     }
 
     /// What of each column that an inverted index was asked for over has entries; empty for others.
@@ -1017,6 +1025,7 @@ impl TableRecord {
         let columns = asked.iter().enumerate();
         let elements = columns.map(|(place, &column)| match named(place) {
             Some("jsonb_path_ops") => Elements::PathsOfJson,
+            Some("gin_trgm_ops" | "gist_trgm_ops") => Elements::Trigrams,
             _ if self.columns[column].ty == SqlType::Jsonb => Elements::OfJson,
             _ if self.columns[column].ty == SqlType::TsVector => Elements::Words,
             _ => Elements::OfArray,

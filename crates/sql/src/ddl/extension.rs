@@ -2,16 +2,18 @@
 //!
 //! Relies on: `ir` for the extensions that there are; their functions are built in, and there without CREATE EXTENSION.
 //! Promises: migrations and dumps that make one of them run, and an extension that was made is listed and dumped.
-//! Does not: other extensions (0A000), ALTER EXTENSION, or look for what uses an extension that is dropped: nothing breaks.
+//! Does not: other extensions (0A000), ALTER EXTENSION, or look for what calls functions of an extension that is dropped: nothing breaks. Indexes with its operator classes are looked for.
 
+use super::index;
 use crate::command::Planned;
 use crate::draft::Draft;
 use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::records::ExtensionRecord;
 use crate::role::THE_DATABASE;
+use crate::system::extension_of_class;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{CreateExtensionStmt, DropStmt};
+use pg_query::protobuf::{CreateExtensionStmt, DropBehavior, DropStmt};
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::Privileges;
 use quintet_ir::function::extension::EXTENSIONS;
@@ -77,6 +79,57 @@ pub(super) fn create(planner: &Planner, statement: &CreateExtensionStmt) -> SqlR
     draft.finish(TAG)
 }
 
+/// Drops the indexes whose operator classes an extension brings, or refuses to.
+fn drop_indexes(draft: &mut Draft, extension: &str, cascade: bool) -> SqlResult<()> {
+    let of_it = |(_, class): &(usize, String)| extension_of_class(class) == Some(extension);
+    let catalog = draft.planner.catalog();
+    let mut used = Vec::new();
+    for table in catalog.tables() {
+        let Some(record) = catalog.record(table.id) else {
+            continue;
+        };
+        for (number, index) in table.indexes.iter().enumerate() {
+            let shown = record.shown(index.id);
+            let class = shown.and_then(|shown| shown.classes.iter().find(|one| of_it(one)));
+            if let Some((_, class)) = class {
+                let method = shown.and_then(|shown| shown.method.as_deref());
+                let method = method.unwrap_or("btree");
+                let name = &index.name;
+                used.push((
+                    (table.id, number),
+                    format!(
+                        "index {name} depends on operator class {class} for access method {method}"
+                    ),
+                    format!("index {name}"),
+                ));
+            }
+        }
+    }
+    if used.is_empty() {
+        return Ok(());
+    }
+    if !cascade {
+        let details: Vec<String> = used.into_iter().map(|(_, detail, _)| detail).collect();
+        return Err(SqlError::new(
+            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+            format!("cannot drop extension {extension} because other objects depend on it"),
+        )
+        .detail(details.join("\n"))
+        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+    }
+    match used.as_slice() {
+        [(_, _, one)] => draft.planner.notice(format!("drop cascades to {one}")),
+        several => draft
+            .planner
+            .notice(format!("drop cascades to {} other objects", several.len())),
+    }
+    // The last of a table first, so that numbers stay what they are.
+    for ((table, number), ..) in used.into_iter().rev() {
+        index::drop(draft, table, number, true)?;
+    }
+    Ok(())
+}
+
 pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
     let mut draft = Draft::new(planner);
     for object in &statement.objects {
@@ -85,6 +138,11 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned
         match made.find(|(_, record)| record.name == name) {
             Some((number, _)) => {
                 planner.must_have(THE_DATABASE, Privileges::CREATE)?;
+                drop_indexes(
+                    &mut draft,
+                    name,
+                    statement.behavior() == DropBehavior::DropCascade,
+                )?;
                 draft.drop_extension(number);
             }
             None if name == PLPGSQL => {

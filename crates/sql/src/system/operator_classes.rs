@@ -93,9 +93,11 @@ const INVERTED: &[Class] = &[
     (10_090, "jsonb_ops", 4036, 3802, true, 25),
     (10_091, "jsonb_path_ops", 4037, 3802, false, 23),
     (10_073, "tsvector_ops", 3659, 3614, true, 25),
+    (15_901, "gin_trgm_ops", 15_902, 25, false, 23),
 ];
 
 const OF_TREES: &[Class] = &[
+    (15_903, "gist_trgm_ops", 15_904, 25, false, 0),
     (10_078, "range_ops", 3919, 3831, true, 0),
     (10_082, "multirange_ops", 6158, 4537, true, 3831),
 ];
@@ -134,6 +136,14 @@ const OF_RANGES: &[Class] = &[
     (10_159, "range_inclusion_ops", 4103, 3831, true, 3831),
 ];
 
+/// The classes that an extension brings, under numbers that PostgreSQL gives nobody.
+const OF_EXTENSION: [&str; 2] = ["gin_trgm_ops", "gist_trgm_ops"];
+
+/// The extension that brings a class.
+pub(crate) fn extension_of_class(name: &str) -> Option<&'static str> {
+    OF_EXTENSION.contains(&name).then_some("pg_trgm")
+}
+
 /// The classes of a method.
 fn classes(method: u32) -> &'static [Class] {
     match method {
@@ -160,21 +170,36 @@ pub(super) const RELATIONS: &[Definition] = &[Definition {
         "opcdefault",
         "opckeytype",
     ],
-    rows: |_| {
+    rows: |planner| {
+        let schemas = super::schemas(planner.catalog());
+        // What an extension brings is there once it was made, in its schema.
+        let schema = |name: &str| {
+            let Some(wanted) = extension_of_class(name) else {
+                return Some(PG_CATALOG);
+            };
+            let mut made = planner.catalog().extensions();
+            let (_, extension) = made.find(|(_, made)| made.name == wanted)?;
+            let found = schemas.iter().find(|(_, name)| *name == extension.schema);
+            found.map(|(number, _)| *number)
+        };
         let row = |method: u32, &(number, name, family, ty, own, kept): &Class| {
-            vec![
+            Some(vec![
                 oid(number),
                 oid(method),
                 text(name),
-                oid(PG_CATALOG),
+                oid(schema(name)?),
                 oid(OWNER),
                 oid(family),
                 oid(ty),
                 flag(own),
                 oid(kept),
-            ]
+            ])
         };
-        let of_method = |method| classes(method).iter().map(move |class| row(method, class));
+        let row = &row;
+        let of_method = |method| {
+            let all = classes(method).iter();
+            all.filter_map(move |class| row(method, class))
+        };
         [BTREE, HASH, GIST, SPGIST, GIN, BRIN]
             .into_iter()
             .flat_map(of_method)
@@ -220,7 +245,7 @@ pub(super) fn kept(method: u32, class: u32, ty: SqlType) -> SqlType {
     }
     let mut all = classes(method).iter();
     match all.find(|known| known.0 == class).map(|known| known.1) {
-        Some("jsonb_path_ops") => SqlType::Int4,
+        Some("jsonb_path_ops" | "gin_trgm_ops") => SqlType::Int4,
         Some("jsonb_ops" | "tsvector_ops") => SqlType::Text,
         _ => ty.element().unwrap_or(ty),
     }

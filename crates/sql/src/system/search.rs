@@ -7,10 +7,12 @@ use super::{Definition, OWNER, PG_CATALOG, oid, text};
 use quintet_base::Value;
 use quintet_base::lexemes::textsearch::dictionary::{CONFIGS, SIMPLE};
 use quintet_base::lexemes::textsearch::token::Kind;
+use quintet_ir::function::unaccent::DICTIONARY as UNACCENT;
 
 const PARSER: u32 = 3722;
 const SIMPLE_TEMPLATE: u32 = 3727;
 const SNOWBALL_TEMPLATE: u32 = 13150;
+const UNACCENT_TEMPLATE: u32 = 15_906;
 
 pub(super) const RELATIONS: &[Definition] = &[
     Definition {
@@ -53,7 +55,25 @@ pub(super) const RELATIONS: &[Definition] = &[
             "dicttemplate",
             "dictinitoption",
         ],
-        rows: |_| {
+        rows: |planner| {
+            // Made with its extension.
+            let schemas = super::schemas(planner.catalog());
+            let mut made = planner.catalog().extensions();
+            let unaccent = made.find(|(_, made)| made.name == UNACCENT.1);
+            let schema = unaccent.and_then(|(_, made)| {
+                let found = schemas.iter().find(|(_, name)| *name == made.schema);
+                found.map(|(number, _)| *number)
+            });
+            let unaccent = schema.map(|schema| {
+                vec![
+                    oid(UNACCENT.0),
+                    text(UNACCENT.1),
+                    oid(schema),
+                    oid(OWNER),
+                    oid(UNACCENT_TEMPLATE),
+                    text("rules = 'unaccent'"),
+                ]
+            });
             let rows = CONFIGS.iter().map(|config| {
                 let is_simple = *config == SIMPLE;
                 vec![
@@ -75,7 +95,7 @@ pub(super) const RELATIONS: &[Definition] = &[
                     },
                 ]
             });
-            rows.collect()
+            rows.chain(unaccent).collect()
         },
     },
     Definition {
