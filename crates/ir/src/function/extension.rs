@@ -38,6 +38,8 @@ pub const EXTENSIONS: [Extension; 6] = [
         comment: "determine similarities and distance between strings",
         functions: &[
             "difference",
+            "dmetaphone",
+            "dmetaphone_alt",
             "levenshtein",
             "levenshtein_less_equal",
             "metaphone",

@@ -6,7 +6,9 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `metaphone` | metaphone: sounds of English words |
+//! | `double_metaphone` | dmetaphone: the same with more languages in mind, and a second guess |
 
+mod double_metaphone;
 mod metaphone;
 
 use super::{Function, builtin as new, fail, int, str};
@@ -81,22 +83,21 @@ fn levenshtein_with_costs(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     distance(str(args[0]), str(args[1]), Costs::of(&args[2..])).map(Value::Int4)
 }
 
-/// The distance if it is not greater, or the next number.
-fn at_most(distance: i32, most: i32) -> Value {
-    Value::Int4(match most >= 0 && distance > most {
-        true => most + 1,
-        false => distance,
-    })
+/// The distance if it is not greater than the last argument, or the next number. From nothing and to nothing it is told as it is.
+fn at_most(args: &[&Value], costs: Costs) -> SqlResult<Value> {
+    let (from, to) = (str(args[0]), str(args[1]));
+    let distance = distance(from, to, costs)?;
+    let most = args.last().map_or(-1, |most| int(most) as i32);
+    let is_more = most >= 0 && distance > most && !from.is_empty() && !to.is_empty();
+    Ok(Value::Int4(if is_more { most + 1 } else { distance }))
 }
 
 fn levenshtein_at_most(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let distance = distance(str(args[0]), str(args[1]), ONE_EACH)?;
-    Ok(at_most(distance, int(args[2]) as i32))
+    at_most(args, ONE_EACH)
 }
 
 fn levenshtein_with_costs_at_most(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let distance = distance(str(args[0]), str(args[1]), Costs::of(&args[2..]))?;
-    Ok(at_most(distance, int(args[5]) as i32))
+    at_most(args, Costs::of(&args[2..]))
 }
 
 /// A letter's sound by soundex; what is no letter is a sound of its own.
@@ -167,6 +168,18 @@ fn of_metaphone(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::text(metaphone::metaphone(text, most as usize)))
 }
 
+fn dmetaphone(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::text(
+        double_metaphone::double_metaphone(str(args[0])).0,
+    ))
+}
+
+fn dmetaphone_alt(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::text(
+        double_metaphone::double_metaphone(str(args[0])).1,
+    ))
+}
+
 pub(super) static FUNCTIONS: &[Function] = &[
     new("levenshtein", &[Text, Text], Int4, levenshtein),
     new(
@@ -191,4 +204,29 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("text_soundex", &[Text], Text, soundex),
     new("difference", &[Text, Text], Int4, difference),
     new("metaphone", &[Text, Int4], Text, of_metaphone),
+    new("dmetaphone", &[Text], Text, dmetaphone),
+    new("dmetaphone_alt", &[Text], Text, dmetaphone_alt),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sounds_and_distances() {
+        assert_eq!(distance("kitten", "sitting", ONE_EACH).unwrap(), 3);
+        assert_eq!(sounds("Ashcraft"), Some(*b"A226"));
+        assert_eq!(sounds("12"), None);
+        for (word, expected) in [
+            ("Thompson", "0MPSN"),
+            ("Knight", "NFT"),
+            ("Schwarz", "XWRS"),
+        ] {
+            assert_eq!(metaphone::metaphone(word, 10), expected, "{word}");
+        }
+        for (word, first, second) in [("Schmidt", "XMT", "SMT"), ("Wasserman", "ASRM", "FSRM")] {
+            let found = double_metaphone::double_metaphone(word);
+            assert_eq!(found, (first.to_string(), second.to_string()), "{word}");
+        }
+    }
+}

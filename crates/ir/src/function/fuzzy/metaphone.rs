@@ -131,6 +131,10 @@ impl Reader {
                 self.say('X');
                 return 1;
             }
+            b'S' if next == b'C' && after == b'H' && self.ahead(3) == b'W' => {
+                self.say('X');
+                return 2;
+            }
             b'T' if next == b'I' && matches!(after, b'O' | b'A') => self.say('X'),
             b'T' if next == b'H' => {
                 self.say('0');
