@@ -40,6 +40,8 @@ const COUNTER_VERSION: u8 = 2;
 const VIEW_VERSION: u8 = 3;
 /// Version of a view's record since its `check` is behind it.
 const CHECKED_VERSION: u8 = 2;
+/// Version of a table's record that is like the next, but an index has entries for trigrams, of which earlier programs know nothing.
+const TRIGRAMS_VERSION: u8 = 8;
 /// Version of a table's record: since its `more` has `excluded`.
 const TABLE_VERSION: u8 = 7;
 /// Version of a table's record since its `more` has `nulls_equal` and `late`, and an index may be inverted.
@@ -764,7 +766,12 @@ pub(crate) fn write_view(record: &ViewRecord) -> SqlResult<CatalogChange> {
 
 /// A table's record as a change that writes it.
 pub(crate) fn write_table(record: &TableRecord) -> SqlResult<CatalogChange> {
-    write_as(TABLE_VERSION, RecordKey::Table(record.id), record)
+    let of_trigrams = |index| record.inverted(index).contains(&Elements::Trigrams);
+    let version = match record.indexes.iter().any(of_trigrams) {
+        true => TRIGRAMS_VERSION,
+        false => TABLE_VERSION,
+    };
+    write_as(version, RecordKey::Table(record.id), record)
 }
 
 /// A routine's record as a change that writes it.
@@ -858,7 +865,9 @@ pub(crate) fn read_view(value: &[u8]) -> SqlResult<ViewRecord> {
 pub(crate) fn read_table(value: &[u8]) -> SqlResult<TableRecord> {
     let unreadable = |_| damaged("unreadable body");
     match value {
-        [TABLE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [TRIGRAMS_VERSION | TABLE_VERSION, body @ ..] => {
+            postcard::from_bytes(body).map_err(unreadable)
+        }
         [LATE_VERSION, body @ ..] => {
             let added = postcard::to_allocvec(&Exclusions::new()).map_err(SqlError::internal)?;
             let whole = [body, &added].concat();

@@ -26,8 +26,7 @@ pub struct Trigram(pub [u8; 3]);
 /// As in PostgreSQL on machines whose characters have a sign.
 impl Ord for Trigram {
     fn cmp(&self, other: &Trigram) -> Ordering {
-        let signed = |trigram: &Trigram| trigram.0.map(|byte| byte as i8);
-        signed(self).cmp(&signed(other))
+        self.rank().cmp(&other.rank())
     }
 }
 
@@ -38,9 +37,17 @@ impl PartialOrd for Trigram {
 }
 
 impl Trigram {
+    /// A number by which they compare.
+    fn rank(self) -> u32 {
+        let [a, b, c] = self.0;
+        u32::from_be_bytes([0, a, b, c]) ^ 0x80_8080
+    }
+
     fn of(chars: &[char]) -> Trigram {
         if let [a, b, c] = *chars
-            && chars.iter().all(char::is_ascii)
+            && a.is_ascii()
+            && b.is_ascii()
+            && c.is_ascii()
         {
             return Trigram([a as u8, b as u8, c as u8]);
         }
@@ -91,6 +98,9 @@ fn checksum(bytes: &[u8]) -> u32 {
 
 /// A character in small letters: the first, of those that are written as several.
 pub fn small(c: char) -> char {
+    if c.is_ascii() {
+        return c.to_ascii_lowercase();
+    }
     c.to_lowercase().next().unwrap_or(c)
 }
 
@@ -125,7 +135,7 @@ pub fn trigrams(text: &str) -> Vec<Trigram> {
     words(text, |word| {
         found.extend(padded(word).windows(3).map(Trigram::of));
     });
-    found.sort_unstable();
+    found.sort_unstable_by_key(|trigram: &Trigram| trigram.rank());
     found.dedup();
     found
 }

@@ -92,8 +92,31 @@ fn tree(required: &Required, left: &mut usize) -> Option<Tree> {
             found.reduce(together)
         }
         Required::Any(parts) => {
+            let before = *left;
             let found: Option<Vec<Tree>> = parts.iter().map(|part| tree(part, left)).collect();
-            found.map(Tree::Any)
+            let found = found?;
+            // What all of them have tells enough, and is one stream instead of many.
+            if let Some(common) = in_all(&found) {
+                *left = before.saturating_sub(common.len());
+                return Some(Tree::All(common));
+            }
+            Some(Tree::Any(found))
         }
     }
+}
+
+/// The elements that each of the alternatives asks for, if there are any.
+fn in_all(alternatives: &[Tree]) -> Option<Vec<Tree>> {
+    let parts = |tree: &Tree| match tree {
+        Tree::All(parts) => parts.clone(),
+        _ => Vec::new(),
+    };
+    let (first, rest) = alternatives.split_first()?;
+    let mut common = parts(first);
+    common.retain(|part| matches!(part, Tree::Element(_)));
+    for other in rest {
+        let other = parts(other);
+        common.retain(|part| other.contains(part));
+    }
+    (!common.is_empty()).then_some(common)
 }

@@ -10,6 +10,8 @@ use quintet_base::SqlType::{Bool, Float4, Text, TextArray};
 use quintet_base::lexemes::textsearch::trigram::{Stretch, Trigram, similarity, trigrams};
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlType, Value};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// The settings of the thresholds, each with its value when a session begins.
 pub const THRESHOLDS: [(&str, f64); 3] = [SIMILARITY, WORD_SIMILARITY, STRICT_WORD_SIMILARITY];
@@ -35,8 +37,33 @@ pub fn threshold(test: Test, host: &dyn Host) -> f64 {
     }
 }
 
+/// A text and its trigrams.
+type Known = (String, Rc<[Trigram]>);
+
+thread_local! {
+    /// What stood on each side last: of many rows that are asked, one side is often the same.
+    static LAST: RefCell<[Option<Known>; 2]> = const { RefCell::new([None, None]) };
+}
+
+/// Longer texts are not kept.
+const KEPT_BYTES_MAX: usize = 4096;
+
+fn of_side(side: usize, text: &str) -> Rc<[Trigram]> {
+    if text.len() > KEPT_BYTES_MAX {
+        return trigrams(text).into();
+    }
+    LAST.with_borrow_mut(|last| match &last[side] {
+        Some((known, found)) if known == text => found.clone(),
+        _ => {
+            let found: Rc<[Trigram]> = trigrams(text).into();
+            last[side] = Some((text.to_string(), found.clone()));
+            found
+        }
+    })
+}
+
 fn alike(args: &[&Value]) -> f32 {
-    similarity(&trigrams(str(args[0])), &trigrams(str(args[1])))
+    similarity(&of_side(0, str(args[0])), &of_side(1, str(args[1])))
 }
 
 fn word(args: &[&Value]) -> f32 {

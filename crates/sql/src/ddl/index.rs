@@ -212,12 +212,9 @@ fn classes(
             made.any(|(_, extension)| extension.name == wanted)
         };
         match class_for(&statement.access_method, name, ty) {
+            ClassFor::Unknown if wanted.is_some() => return Err(no_such_class(statement, name)),
             ClassFor::Other | ClassFor::AnotherType if !wanted.is_none_or(made) => {
-                let method = &statement.access_method;
-                let message = format!(
-                    "operator class \"{name}\" does not exist for access method \"{method}\""
-                );
-                return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
+                return Err(no_such_class(statement, name));
             }
             ClassFor::Own => {}
             ClassFor::Other => named.push((place, name.to_string())),
@@ -233,6 +230,13 @@ fn classes(
         }
     }
     Ok(named)
+}
+
+fn no_such_class(statement: &IndexStmt, name: &str) -> SqlError {
+    let method = &statement.access_method;
+    let message =
+        format!("operator class \"{name}\" does not exist for access method \"{method}\"");
+    SqlError::new(SqlState::UNDEFINED_OBJECT, message)
 }
 
 /// A column's name in an index, with a number behind it if another has it.

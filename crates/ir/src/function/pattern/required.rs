@@ -30,8 +30,10 @@ pub(crate) const BREAK: char = '\0';
 
 /// Strings that are looked at together.
 const STRINGS_MAX: usize = 32;
-/// Characters of a set that are looked at one by one.
-const CLASS_MAX: usize = 64;
+/// Characters of a set that are looked at one by one: with more of them, what stands beside them tells more.
+const CLASS_MAX: usize = 12;
+/// Those that a set may have before large and small letters are taken for one, and what is part of no word.
+const CLASS_LISTED_MAX: usize = 64;
 /// Repetitions that are written out.
 const REPEATED_MAX: u32 = 3;
 
@@ -117,7 +119,7 @@ fn of_class(class: &Class) -> Known {
         return nothing();
     };
     let count = |range: &regex_syntax::hir::ClassUnicodeRange| range.len();
-    if class.ranges().iter().map(count).sum::<usize>() > CLASS_MAX {
+    if class.ranges().iter().map(count).sum::<usize>() > CLASS_LISTED_MAX {
         return nothing();
     }
     let ranges = class.ranges().iter();
@@ -127,7 +129,7 @@ fn of_class(class: &Class) -> Known {
         .collect();
     chars.sort_unstable();
     chars.dedup();
-    match chars.len() <= STRINGS_MAX {
+    match chars.len() <= CLASS_MAX {
         true => Known::One(chars.into_iter().map(|c| vec![c]).collect()),
         false => nothing(),
     }
