@@ -205,7 +205,7 @@ impl Catalog {
                 let columns = asked.iter().enumerate().map(|(place, &at)| {
                     let mut classes = shown.classes.iter();
                     let class = classes.find(|(of, _)| *of == place);
-                    let class = class.map_or_else(run, |(_, class)| format!(" {}", quoted(class)));
+                    let class = class.map_or_else(run, |(_, class)| self.class(class));
                     let words = directions.get(place).copied().unwrap_or_default();
                     let words = class + system::direction_words(words);
                     let key = match record.generated(at).filter(|_| record.is_hidden(at)) {
@@ -536,6 +536,16 @@ impl Catalog {
         match self.divisions().partitioning(table) {
             Some(_) => "",
             None => "ONLY ",
+        }
+    }
+
+    /// A class of operators behind a column, with its schema if an extension brings it.
+    fn class(&self, name: &str) -> String {
+        let extension = system::extension_of_class(name);
+        let mut made = self.extensions();
+        match extension.and_then(|wanted| made.find(|(_, made)| made.name == wanted)) {
+            Some((_, made)) => format!(" {}", qualified(&made.schema, name)),
+            None => format!(" {}", quoted(name)),
         }
     }
 

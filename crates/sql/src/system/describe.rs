@@ -8,6 +8,7 @@ use super::functions;
 use super::index_properties::method_name;
 use super::indexes::{all_indexes, part_index, shape_of};
 use super::layout;
+use super::operator_classes::extension_of_class;
 use super::print::{key_text, quoted};
 use super::pseudo_types;
 use super::row_types::{array_type, relation_of, row_type, with_rows};
@@ -230,6 +231,19 @@ impl<'c> Known<'c> {
         match self.is_visible(named) {
             true => quoted(&named.name),
             false => format!("{}.{}", quoted(&named.schema), quoted(&named.name)),
+        }
+    }
+
+    /// A class of operators, with its schema where that is needed: classes of extensions are in theirs.
+    fn class(&self, name: &str) -> String {
+        let extension = extension_of_class(name);
+        let mut made = self.context.catalog.extensions();
+        let schema = extension.and_then(|wanted| made.find(|(_, made)| made.name == wanted));
+        match schema {
+            Some((_, made)) if !self.planner().path().contains(&made.schema) => {
+                format!("{}.{}", quoted(&made.schema), quoted(name))
+            }
+            _ => quoted(name),
         }
     }
 
@@ -631,7 +645,7 @@ impl<'c> Known<'c> {
                 let words = shape.classes.iter().zip(&shape.directions);
                 for (name, ((_, class), direction)) in names.iter_mut().zip(words) {
                     if let Some(class) = class {
-                        *name += &format!(" {}", quoted(class));
+                        *name += &format!(" {}", self.class(class));
                     }
                     *name += direction_words(*direction);
                 }

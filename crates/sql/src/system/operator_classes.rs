@@ -144,6 +144,13 @@ pub(crate) fn extension_of_class(name: &str) -> Option<&'static str> {
     OF_EXTENSION.contains(&name).then_some("pg_trgm")
 }
 
+/// The numbers of the classes that an extension brings.
+pub(super) fn classes_of(extension: &str) -> impl Iterator<Item = u32> {
+    let all = INVERTED.iter().chain(OF_TREES);
+    all.filter(move |class| extension_of_class(class.1) == Some(extension))
+        .map(|class| class.0)
+}
+
 /// The classes of a method.
 fn classes(method: u32) -> &'static [Class] {
     match method {

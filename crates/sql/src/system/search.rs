@@ -4,6 +4,7 @@
 //! is none.  Does not: know any that a user made.
 
 use super::{Definition, OWNER, PG_CATALOG, oid, text};
+use crate::planner::Planner;
 use quintet_base::Value;
 use quintet_base::lexemes::textsearch::dictionary::{CONFIGS, SIMPLE};
 use quintet_base::lexemes::textsearch::token::Kind;
@@ -13,6 +14,30 @@ const PARSER: u32 = 3722;
 const SIMPLE_TEMPLATE: u32 = 3727;
 const SNOWBALL_TEMPLATE: u32 = 13150;
 const UNACCENT_TEMPLATE: u32 = 15_906;
+
+/// Numbers of the relations that list dictionaries and their templates.
+const PG_TS_DICT: u32 = 3600;
+const PG_TS_TEMPLATE: u32 = 3764;
+
+/// What is listed here and made with an extension: the relation's number, and its own.
+pub(super) fn members(extension: &str) -> &'static [(u32, u32)] {
+    match extension {
+        "unaccent" => &[
+            (PG_TS_DICT, UNACCENT.0),
+            (PG_TS_TEMPLATE, UNACCENT_TEMPLATE),
+        ],
+        _ => &[],
+    }
+}
+
+/// The schema of the extension that brings the dictionary, once it was made.
+fn schema_of_unaccent(planner: &Planner) -> Option<u32> {
+    let mut made = planner.catalog().extensions();
+    let (_, made) = made.find(|(_, made)| made.name == UNACCENT.1)?;
+    let schemas = super::schemas(planner.catalog());
+    let found = schemas.iter().find(|(_, name)| *name == made.schema);
+    found.map(|(number, _)| *number)
+}
 
 pub(super) const RELATIONS: &[Definition] = &[
     Definition {
@@ -56,15 +81,7 @@ pub(super) const RELATIONS: &[Definition] = &[
             "dictinitoption",
         ],
         rows: |planner| {
-            // Made with its extension.
-            let schemas = super::schemas(planner.catalog());
-            let mut made = planner.catalog().extensions();
-            let unaccent = made.find(|(_, made)| made.name == UNACCENT.1);
-            let schema = unaccent.and_then(|(_, made)| {
-                let found = schemas.iter().find(|(_, name)| *name == made.schema);
-                found.map(|(number, _)| *number)
-            });
-            let unaccent = schema.map(|schema| {
+            let unaccent = schema_of_unaccent(planner).map(|schema| {
                 vec![
                     oid(UNACCENT.0),
                     text(UNACCENT.1),
@@ -106,10 +123,15 @@ pub(super) const RELATIONS: &[Definition] = &[
     Definition {
         name: "pg_ts_template",
         columns: &["oid", "tmplname", "tmplnamespace"],
-        rows: |_| {
-            let row = |(number, name)| vec![oid(number), text(name), oid(PG_CATALOG)];
-            let all = [(SIMPLE_TEMPLATE, "simple"), (SNOWBALL_TEMPLATE, "snowball")];
-            all.map(row).to_vec()
+        rows: |planner| {
+            let row = |(number, name, schema)| vec![oid(number), text(name), oid(schema)];
+            let all = [
+                (SIMPLE_TEMPLATE, "simple", PG_CATALOG),
+                (SNOWBALL_TEMPLATE, "snowball", PG_CATALOG),
+            ];
+            let unaccent = schema_of_unaccent(planner);
+            let unaccent = unaccent.map(|schema| (UNACCENT_TEMPLATE, UNACCENT.1, schema));
+            all.into_iter().chain(unaccent).map(row).collect()
         },
     },
 ];
