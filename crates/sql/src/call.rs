@@ -94,11 +94,15 @@ impl Binder<'_, '_> {
                 .planner
                 .unsupported(format!("{name}() outside of FROM"), location));
         }
-        // A user's function goes before one that an extension would have to be asked for.
-        if (!is_function_name(name) || is_of_extension(name))
-            && let Some(expr) = self.routine_call(call)?
-        {
-            return Ok(expr);
+        // A user's function goes before one that an extension would have to be asked for, if it takes these arguments.
+        let of_extension = is_of_extension(name);
+        if !is_function_name(name) || of_extension {
+            match self.routine_call(call) {
+                Ok(Some(expr)) => return Ok(expr),
+                Ok(None) => {}
+                Err(error) if of_extension && error.state == SqlState::UNDEFINED_FUNCTION => {}
+                Err(error) => return Err(error),
+            }
         }
         if WindowFunction::from_name(name).is_some() {
             let message = format!("window function {name} requires an OVER clause");

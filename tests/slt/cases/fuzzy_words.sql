@@ -44,4 +44,7 @@ drop extension unaccent, pg_trgm
 create function levenshtein(a int, b int) returns int language sql as 'select a - b'
 create function similarity(a text, b text) returns text language sql as 'select a || b'
 select levenshtein(5, 3), similarity('a', 'b'), public.similarity('a', 'b')
+create extension fuzzystrmatch
+select levenshtein(5, 3), levenshtein('abc'::text, 'abd'::text)
+drop extension fuzzystrmatch
 drop function levenshtein(int, int), similarity(text, text)
