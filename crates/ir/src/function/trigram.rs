@@ -3,13 +3,13 @@
 //! Relies on: `textsearch::trigram`, the session's settings for thresholds.  Promises: PostgreSQL's numbers.  Does not: look into
 //! indexes (`elements`).
 
-use super::{Function, builtin as new, str};
+use super::{Function, builtin as new, fail, str};
 use crate::elements::Test;
 use crate::eval::Host;
 use quintet_base::SqlType::{Bool, Float4, Text, TextArray};
 use quintet_base::lexemes::textsearch::trigram::{Stretch, Trigram, similarity, trigrams};
 use quintet_base::value::Array;
-use quintet_base::{SqlError, SqlResult, SqlType, Value};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -66,12 +66,23 @@ fn alike(args: &[&Value]) -> f32 {
     similarity(&of_side(0, str(args[0])), &of_side(1, str(args[1])))
 }
 
-fn word(args: &[&Value]) -> f32 {
-    Stretch::Any.similarity(str(args[0]), str(args[1]))
+/// Ends a statement whose time is over.
+fn look(host: &dyn Host) -> SqlResult<()> {
+    match host.is_overdue() {
+        true => fail(
+            SqlState::QUERY_CANCELED,
+            "canceling statement due to statement timeout",
+        ),
+        false => Ok(()),
+    }
 }
 
-fn strict_word(args: &[&Value]) -> f32 {
-    Stretch::Words.similarity(str(args[0]), str(args[1]))
+fn word(args: &[&Value], host: &dyn Host) -> SqlResult<f32> {
+    Stretch::Any.similarity(str(args[0]), str(args[1]), || look(host))
+}
+
+fn strict_word(args: &[&Value], host: &dyn Host) -> SqlResult<f32> {
+    Stretch::Words.similarity(str(args[0]), str(args[1]), || look(host))
 }
 
 fn turned<'a>(args: &[&'a Value]) -> [&'a Value; 2] {
@@ -120,14 +131,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("similarity", &[Text, Text], Float4, |args, _| {
         number(alike(args))
     }),
-    new("word_similarity", &[Text, Text], Float4, |args, _| {
-        number(word(args))
+    new("word_similarity", &[Text, Text], Float4, |args, host| {
+        number(word(args, host)?)
     }),
     new(
         "strict_word_similarity",
         &[Text, Text],
         Float4,
-        |args, _| number(strict_word(args)),
+        |args, host| number(strict_word(args, host)?),
     ),
     new("similarity_op", &[Text, Text], Bool, IS_ALIKE).stable(),
     new("%", &[Text, Text], Bool, IS_ALIKE).stable(),
@@ -185,14 +196,20 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 const IS_ALIKE: super::Body = |args, host| reaches(alike(args), SIMILARITY, host);
-const IS_WORD: super::Body = |args, host| reaches(word(args), WORD_SIMILARITY, host);
-const HAS_WORD: super::Body = |args, host| reaches(word(&turned(args)), WORD_SIMILARITY, host);
+const IS_WORD: super::Body = |args, host| reaches(word(args, host)?, WORD_SIMILARITY, host);
+const HAS_WORD: super::Body =
+    |args, host| reaches(word(&turned(args), host)?, WORD_SIMILARITY, host);
 const IS_STRICT_WORD: super::Body =
-    |args, host| reaches(strict_word(args), STRICT_WORD_SIMILARITY, host);
-const HAS_STRICT_WORD: super::Body =
-    |args, host| reaches(strict_word(&turned(args)), STRICT_WORD_SIMILARITY, host);
+    |args, host| reaches(strict_word(args, host)?, STRICT_WORD_SIMILARITY, host);
+const HAS_STRICT_WORD: super::Body = |args, host| {
+    reaches(
+        strict_word(&turned(args), host)?,
+        STRICT_WORD_SIMILARITY,
+        host,
+    )
+};
 const FAR: super::Body = |args, _| distance(alike(args));
-const FAR_WORD: super::Body = |args, _| distance(word(args));
-const FAR_FROM_WORD: super::Body = |args, _| distance(word(&turned(args)));
-const FAR_STRICT_WORD: super::Body = |args, _| distance(strict_word(args));
-const FAR_FROM_STRICT_WORD: super::Body = |args, _| distance(strict_word(&turned(args)));
+const FAR_WORD: super::Body = |args, host| distance(word(args, host)?);
+const FAR_FROM_WORD: super::Body = |args, host| distance(word(&turned(args), host)?);
+const FAR_STRICT_WORD: super::Body = |args, host| distance(strict_word(args, host)?);
+const FAR_FROM_STRICT_WORD: super::Body = |args, host| distance(strict_word(&turned(args), host)?);

@@ -8,6 +8,9 @@
 use super::{Trigram, padded, share, trigrams, words};
 use std::collections::BTreeMap;
 
+/// Places that are looked at before somebody is asked whether to go on: some milliseconds.
+const STEPS_MAX: usize = 1_000_000;
+
 /// Where stretches may begin and end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stretch {
@@ -35,8 +38,16 @@ struct Window {
 }
 
 impl Stretch {
-    /// How much of a word the text has in one stretch.
-    pub fn similarity(self, word: &str, text: &str) -> f32 {
+    /// How much of a word the text has in one stretch. Asks now and then whether it may go on.
+    ///
+    /// # Errors
+    /// What the answer to that is.
+    pub fn similarity<E>(
+        self,
+        word: &str,
+        text: &str,
+        may_go_on: impl FnMut() -> Result<(), E>,
+    ) -> Result<f32, E> {
         let wanted = trigrams(word);
         let mut numbers: BTreeMap<Trigram, usize> = BTreeMap::new();
         let mut in_word = Vec::new();
@@ -59,10 +70,15 @@ impl Stretch {
                 }
             }));
         });
-        self.best(&places, &in_word, wanted.len())
+        self.best((&places, &in_word, wanted.len()), may_go_on)
     }
 
-    fn best(self, places: &[Place], in_word: &[bool], wanted: usize) -> f32 {
+    fn best<E>(
+        self,
+        (places, in_word, wanted): (&[Place], &[bool], usize),
+        mut may_go_on: impl FnMut() -> Result<(), E>,
+    ) -> Result<f32, E> {
+        let mut steps = 0;
         // Where in the stretch each of the trigrams was seen last.
         let mut seen: Vec<Option<usize>> = vec![None; in_word.len()];
         let mut window = (self == Stretch::Words).then_some(Window {
@@ -95,6 +111,11 @@ impl Stretch {
                 different: 1,
                 common: 1,
             });
+            steps += at - whole.from;
+            if steps > STEPS_MAX {
+                steps = 0;
+                may_go_on()?;
+            }
             let (kept, similarity) = self.shortened(whole, at, (places, in_word, wanted), &seen);
             for (before, place) in places.iter().enumerate().take(kept.from).skip(whole.from) {
                 seen[place.number].take_if(|last| *last == before);
@@ -102,7 +123,7 @@ impl Stretch {
             window = Some(kept);
             best = best.max(similarity);
         }
-        best
+        Ok(best)
     }
 
     /// The best of the stretches that end at a place and begin in this one or with it.
@@ -140,9 +161,20 @@ mod tests {
 
     #[test]
     fn a_word_is_found_in_a_text() {
-        assert_eq!(Stretch::Any.similarity("word", "two words"), 0.8);
-        assert_eq!(Stretch::Words.similarity("word", "two words"), 0.5714286);
-        assert_eq!(Stretch::Any.similarity("", "two words"), 0.0);
-        assert_eq!(Stretch::Words.similarity("word", ""), 0.0);
+        let of = |stretch: Stretch, word, text| {
+            let found: Result<f32, ()> = stretch.similarity(word, text, || Ok(()));
+            found.unwrap()
+        };
+        assert_eq!(of(Stretch::Any, "word", "two words"), 0.8);
+        assert_eq!(of(Stretch::Words, "word", "two words"), 0.5714286);
+        assert_eq!(of(Stretch::Any, "", "two words"), 0.0);
+        assert_eq!(of(Stretch::Words, "word", ""), 0.0);
+    }
+
+    #[test]
+    fn a_long_way_may_be_given_up() {
+        let text = "abc ".repeat(5_000);
+        let found = Stretch::Any.similarity("abc", &text, || Err("enough"));
+        assert_eq!(found, Err("enough"));
     }
 }
