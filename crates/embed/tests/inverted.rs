@@ -418,7 +418,7 @@ fn what_they_cannot_do_is_refused() {
         ),
         (
             "create index on t using gin (t gin_trgm_ops)",
-            SqlState::FEATURE_NOT_SUPPORTED,
+            SqlState::UNDEFINED_OBJECT,
         ),
         (
             "create index on t using gist (id)",

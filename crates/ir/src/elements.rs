@@ -11,10 +11,13 @@
 //!             20 and the text, 30 and the number, 40 null, 41 false, 42 true   other values
 //!                                                     '{"a": [1, "b"]}'  ─►  10 'a'  30 1  10 'b'
 //!   hstore    10 and the key   each key; 60, the key, 00 and the text   each pair; 61 and the key   one of NULL
+//!   trigrams  the three bytes of each                               'at'  ─►  "  a" " at" "at "
 //!   words     50 and the word                                    'a':1 'b':2  ─►  50 'a'  50 'b'
 //!   paths     the hash of each value with the keys that lead to it: '{"a": [1, "b"]}'  ─►  #(a 1)  #(a 'b')
 //!   long      04 and the hash, for what takes more than 128 bytes
 //! ```
+
+mod texts;
 
 use crate::expr::Expr;
 use crate::partition::hash_of_bytes;
@@ -41,6 +44,8 @@ pub enum Elements {
     Words,
     /// Keys, and keys with their texts: `gin_hstore_ops`.
     OfPairs,
+    /// The trigrams of a text: `gin_trgm_ops`.
+    Trigrams,
 }
 
 /// A condition that entries can answer. The column is on the left.
@@ -62,6 +67,20 @@ pub enum Test {
     HasAll,
     /// `@@`
     Matches,
+    /// `~~`
+    Like,
+    /// `~~*`
+    LikeAnyCase,
+    /// `~`
+    Pattern,
+    /// `~*`
+    PatternAnyCase,
+    /// `%`
+    Similar,
+    /// `%>`
+    HasWord,
+    /// `%>>`
+    HasStrictWord,
 }
 
 /// One condition on a column of an inverted index.
@@ -86,6 +105,8 @@ pub enum Wanted {
     All(Vec<Vec<u8>>),
     /// A value that has one of them, of at least one.
     Any(Vec<Vec<u8>>),
+    /// A value that has so many of them, at least one.
+    AtLeast(usize, Vec<Vec<u8>>),
     /// A value of whose elements this is true.
     Tree(Tree),
 }
@@ -137,7 +158,7 @@ const TREE_DEPTH_MAX: usize = 32;
 
 impl Test {
     /// Every one of them.
-    pub const ALL: [Test; 8] = [
+    pub const ALL: [Test; 15] = [
         Test::Contains,
         Test::IsContained,
         Test::Overlaps,
@@ -146,7 +167,30 @@ impl Test {
         Test::HasAny,
         Test::HasAll,
         Test::Matches,
+        Test::Like,
+        Test::LikeAnyCase,
+        Test::Pattern,
+        Test::PatternAnyCase,
+        Test::Similar,
+        Test::HasWord,
+        Test::HasStrictWord,
     ];
+
+    /// What an operator asks of a column on its left, and of one on its right.
+    pub fn written(symbol: &str) -> (Option<Test>, Option<Test>) {
+        let mut tests = Test::ALL.into_iter();
+        let test = tests.find(|test| test.symbol() == symbol);
+        let turned = match (test, symbol) {
+            (Some(Test::Contains), _) => Some(Test::IsContained),
+            (Some(Test::IsContained), _) => Some(Test::Contains),
+            // A query may stand before what it is asked of.
+            (Some(Test::Overlaps | Test::Equals | Test::Matches | Test::Similar), _) => test,
+            (_, "<%") => Some(Test::HasWord),
+            (_, "<<%") => Some(Test::HasStrictWord),
+            _ => None,
+        };
+        (test, turned)
+    }
 
     /// As SQL writes it.
     pub fn symbol(self) -> &'static str {
@@ -159,6 +203,13 @@ impl Test {
             Test::HasAny => "?|",
             Test::HasAll => "?&",
             Test::Matches => "@@",
+            Test::Like => "~~",
+            Test::LikeAnyCase => "~~*",
+            Test::Pattern => "~",
+            Test::PatternAnyCase => "~*",
+            Test::Similar => "%",
+            Test::HasWord => "%>",
+            Test::HasStrictWord => "%>>",
         }
     }
 }
@@ -174,6 +225,11 @@ impl Elements {
             }
             Elements::PathsOfJson => test == Contains,
             Elements::Words => test == Matches,
+            Elements::Trigrams => {
+                let of_text =
+                    matches!(test, Like | LikeAnyCase | Pattern | PatternAnyCase | Equals);
+                of_text || matches!(test, Similar | HasWord | HasStrictWord)
+            }
         }
     }
 
@@ -183,6 +239,7 @@ impl Elements {
             Test::HasKey => SqlType::Text,
             Test::HasAny | Test::HasAll => SqlType::TextArray,
             Test::Matches => SqlType::TsQuery,
+            _ if self == Elements::Trigrams => SqlType::Text,
             _ => column,
         }
     }
@@ -194,6 +251,7 @@ impl Elements {
             Elements::OfJson | Elements::PathsOfJson => column == SqlType::Jsonb,
             Elements::Words => column == SqlType::TsVector,
             Elements::OfPairs => column == SqlType::Hstore,
+            Elements::Trigrams => matches!(column, SqlType::Text | SqlType::Varchar),
         }
     }
 
@@ -231,14 +289,15 @@ impl Elements {
                 let words = Words::of(bytes).into_iter().flatten().flatten();
                 found.extend(words.map(|(word, _)| tagged(WORD, word)));
             }
+            (Elements::Trigrams, Value::Text(text)) => found = texts::listed(text),
             _ => {}
         }
         found
     }
 }
 
-/// Which elements a value has that fulfils the condition with this one.
-pub fn wanted(elements: Elements, test: Test, with: &Value) -> Wanted {
+/// Which elements a value has that fulfils the condition with this one; `threshold`: see [`crate::function::trigram::threshold`].
+pub fn wanted(elements: Elements, test: Test, with: &Value, threshold: f64) -> Wanted {
     let keys = |with: &Value| -> Vec<Vec<u8>> {
         let Value::Array(array) = with else {
             return Vec::new();
@@ -248,6 +307,7 @@ pub fn wanted(elements: Elements, test: Test, with: &Value) -> Wanted {
     };
     match (test, with) {
         (_, Value::Null) => Wanted::Nothing,
+        (test, with) if elements == Elements::Trigrams => texts::wanted(test, with, threshold),
         (Test::Matches, Value::Bytea(bytes)) => asked(&query_of(bytes)),
         (Test::HasKey, Value::Text(text)) => Wanted::All(vec![json_key(text)]),
         (Test::HasAny, with) => any(keys(with)),
@@ -437,154 +497,4 @@ fn paths(json: &Json, path: &mut Vec<u8>, found: &mut Vec<Vec<u8>>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn json(text: &str) -> Value {
-        Value::Jsonb(Json::parse(text).unwrap().into())
-    }
-
-    fn ints(values: &[Option<i32>]) -> Value {
-        let values = values.iter().map(|v| v.map_or(Value::Null, Value::Int4));
-        Value::Array(Box::new(Array {
-            shape: None,
-            element: SqlType::Int4,
-            values: values.collect(),
-        }))
-    }
-
-    /// True unless the elements show that the condition is false.
-    fn may_hold(elements: Elements, test: Test, value: &Value, with: &Value) -> bool {
-        let own = elements.of(value);
-        match wanted(elements, test, with) {
-            Wanted::Anything => true,
-            Wanted::Nothing => false,
-            Wanted::All(wanted) => wanted.iter().all(|one| own.contains(one)),
-            Wanted::Any(wanted) => wanted.iter().any(|one| own.contains(one)),
-            Wanted::Tree(tree) => may_be(&tree, &own),
-        }
-    }
-
-    fn may_be(tree: &Tree, own: &[Vec<u8>]) -> bool {
-        match tree {
-            Tree::Element(one) => own.contains(one),
-            Tree::Prefix(begins) => {
-                let begins = |own: &Vec<u8>| begins.iter().any(|begin| own.starts_with(begin));
-                own.iter().any(begins)
-            }
-            Tree::All(parts) => parts.iter().all(|part| may_be(part, own)),
-            Tree::Any(parts) => parts.iter().any(|part| may_be(part, own)),
-        }
-    }
-
-    /// Whatever a query is true of has the words that it asks for, long ones and beginnings of such, too.
-    #[test]
-    fn what_a_query_is_true_of_is_found() {
-        use quintet_base::lexemes::textsearch::{Vector, make, run};
-        use quintet_base::lexemes::{query_value, vector_value};
-        let long = "x".repeat(200);
-        let texts = ["", "a", "b", "ab", "a:1 b:2", "a:1 c:2 ab:3", "c", &long];
-        let deep = format!("{}a{}", "(b & (c | ".repeat(60), "))".repeat(60));
-        let asked = [
-            "a",
-            "a & b",
-            "a | c",
-            "!a",
-            "a <-> b",
-            "a:* & !b",
-            "!a | c",
-            "(a | c) & (b | ab)",
-            "!(a & b) & c",
-            "x:*",
-            &long,
-            &deep,
-            "a & !!b",
-        ];
-        for (text, asked) in texts.iter().flat_map(|t| asked.iter().map(move |a| (t, a))) {
-            let vector = Vector::parse(text).unwrap();
-            let query = make::plain_query(asked).unwrap().query;
-            let holds = run::matches(&vector, &query);
-            let (own, with) = (vector_value(&vector), query_value(&query));
-            let may = may_hold(Elements::Words, Test::Matches, &own, &with);
-            assert!(may || !holds, "{text} @@ {asked}");
-        }
-    }
-
-    #[test]
-    fn equal_elements_are_one_and_numbers_have_no_scale() {
-        assert_eq!(
-            Elements::OfArray.of(&ints(&[Some(1), None, Some(1)])).len(),
-            2
-        );
-        let kinds = [Elements::OfJson, Elements::PathsOfJson];
-        for kind in kinds {
-            assert_eq!(kind.of(&json("[1.0, 1, 1.00]")).len(), 1);
-            assert_eq!(kind.of(&json("{\"a\": 1.0}")), kind.of(&json("{\"a\": 1}")));
-        }
-        assert_eq!(Elements::OfArray.of(&Value::Null).len(), 0);
-        assert_eq!(Elements::OfArray.of(&ints(&[])).len(), 1);
-    }
-
-    /// Whatever contains a document has its elements: all pairs of documents that have been made to contain one another.
-    #[test]
-    fn what_is_contained_is_found() {
-        let texts = [
-            "1",
-            "\"a\"",
-            "null",
-            "true",
-            "[]",
-            "{}",
-            "[1]",
-            "[\"a\"]",
-            "[[1]]",
-            "[[1, 2], \"a\"]",
-            "{\"a\": 1}",
-            "{\"a\": 1.0, \"b\": [1, \"a\"]}",
-            "{\"a\": {\"b\": \"a\"}}",
-            "{\"a\": \"a\"}",
-            "[{\"a\": 1}, {\"a\": {\"b\": \"a\", \"c\": null}}]",
-            "[{\"a\": {\"b\": \"a\"}}]",
-        ];
-        for (one, other) in texts.iter().flat_map(|t| texts.iter().map(move |o| (t, o))) {
-            let (whole, part) = (json(one), json(other));
-            let holds = Json::parse(one)
-                .unwrap()
-                .contains_document(&Json::parse(other).unwrap());
-            for kind in [Elements::OfJson, Elements::PathsOfJson] {
-                let may = may_hold(kind, Test::Contains, &whole, &part);
-                assert!(may || !holds, "{one} @> {other}");
-            }
-        }
-    }
-
-    #[test]
-    fn nulls_and_nothing_in_arrays() {
-        let array = Elements::OfArray;
-        let holds = |test, own: &[Option<i32>], with: &[Option<i32>]| {
-            may_hold(array, test, &ints(own), &ints(with))
-        };
-        assert!(!holds(Test::Contains, &[None], &[None]));
-        assert!(holds(Test::Contains, &[None], &[]));
-        assert!(holds(Test::IsContained, &[], &[Some(1)]));
-        assert!(holds(Test::IsContained, &[], &[]));
-        assert!(!holds(Test::Overlaps, &[None], &[None]));
-        assert!(!holds(Test::Overlaps, &[Some(1)], &[]));
-        assert!(holds(Test::Equals, &[None, Some(1)], &[Some(1), None]));
-        assert!(holds(Test::Equals, &[], &[]));
-        assert!(!holds(Test::Equals, &[Some(1)], &[]));
-    }
-
-    #[test]
-    fn long_elements_are_hashes() {
-        let long = "x".repeat(5000);
-        let own = Elements::OfJson.of(&json(&format!("{{\"{long}\": \"{long}\"}}")));
-        assert_eq!(own.len(), 2);
-        assert!(own.iter().all(|element| element.len() == 9));
-        let wanted = wanted(Elements::OfJson, Test::HasKey, &Value::text(&long));
-        let Wanted::All(wanted) = wanted else {
-            panic!("{wanted:?}");
-        };
-        assert!(own.contains(&wanted[0]));
-    }
-}
+mod tests;

@@ -17,6 +17,7 @@
 //! | `extension` | what PostgreSQL's extensions `pgcrypto` and `uuid-ossp` bring |
 //! | `caseless`, `pairs` | what the extensions `citext` and `hstore` bring |
 //! | `format` | format() |
+//! | `fuzzy` | what the extension `fuzzystrmatch` brings |
 //! | `hash` | hashtext |
 //! | `like`, `pattern` | LIKE; regular expressions |
 //! | `record` | rows, as values and as text |
@@ -31,6 +32,8 @@
 //! | `array` | arrays: polymorphic, with a resolution of their own |
 //! | `ordered` | what ordered-set aggregates take out of a sorted array |
 //! | `variadic` | functions called with an array of their arguments |
+//! | `trigram` | what the extension `pg_trgm` brings |
+//! | `unaccent` | what the extension `unaccent` brings |
 //! | `to_char` | `to_char`, `to_date`, `to_timestamp`, `to_number` |
 //! | `math` | buckets, angles, digests and other rarities |
 //! | `compare` | `=`, `<` … as functions, and the type in which two types compare |
@@ -55,6 +58,7 @@ mod encoding;
 pub mod extension;
 pub(crate) mod float;
 mod format;
+mod fuzzy;
 mod hash;
 mod identifier;
 pub(crate) mod json;
@@ -69,6 +73,7 @@ mod ordered;
 pub mod pairs;
 mod pattern;
 pub use pattern::check_patterns;
+pub(crate) use pattern::{Required, required};
 mod quantified;
 pub(crate) mod range;
 pub mod record;
@@ -81,6 +86,8 @@ mod text;
 pub(crate) mod text_edit;
 pub(crate) mod timespan;
 mod to_char;
+pub mod trigram;
+pub mod unaccent;
 mod variadic;
 
 use crate::cast::{Category, category};
@@ -240,6 +247,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         extension::FUNCTIONS,
         identifier::FUNCTIONS,
         format::FUNCTIONS,
+        fuzzy::FUNCTIONS,
         hash::FUNCTIONS,
         like::FUNCTIONS,
         pattern::FUNCTIONS,
@@ -250,6 +258,8 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         calendar::FUNCTIONS,
         timespan::FUNCTIONS,
         to_char::FUNCTIONS,
+        trigram::FUNCTIONS,
+        unaccent::FUNCTIONS,
         json::FUNCTIONS,
         jsonpath::FUNCTIONS,
         math::FUNCTIONS,

@@ -22,6 +22,7 @@ use quintet_ir::aggregate::{
     AggregateCall, AggregateFunction, is_aggregate_name, resolve_aggregate,
 };
 use quintet_ir::cast::cast_context;
+use quintet_ir::function::extension::is_of_extension;
 use quintet_ir::function::jsonpath::{PARAMETERS, default_of, has_parameters};
 use quintet_ir::function::{Called, does_not_exist, is_function_name, other_call};
 use quintet_ir::plan::SortKey;
@@ -92,11 +93,17 @@ impl Binder<'_, '_> {
                 .planner
                 .unsupported(format!("{name}() outside of FROM"), location));
         }
-        if !self.planner.has_function(name) {
-            if let Some(expr) = self.routine_call(call)? {
-                return Ok(expr);
+        // A user's function goes before one that an extension would have to be asked for, if it takes these arguments.
+        let is_there = self.planner.has_function(name);
+        let of_extension = is_there && is_of_extension(name);
+        if !is_there || of_extension {
+            match self.routine_call(call) {
+                Ok(Some(expr)) => return Ok(expr),
+                Ok(None) => {}
+                Err(error) if of_extension && error.state == SqlState::UNDEFINED_FUNCTION => {}
+                Err(error) => return Err(error),
             }
-            if is_function_name(name) {
+            if !is_there && is_function_name(name) {
                 let args = call.args.iter().map(|arg| Ok(self.bind(arg)?.ty()));
                 let types = args.collect::<SqlResult<Vec<SqlType>>>()?;
                 return Err(here(does_not_exist(name, &types)));

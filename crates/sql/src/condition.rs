@@ -9,6 +9,7 @@ use crate::coerce::{convert_constant, strip_relabel};
 use crate::expr::and;
 use crate::rewrite::{is_volatile, move_columns, same};
 use quintet_base::{SqlType, TypeMod, Value};
+use quintet_ir::elements::{Wanted, wanted};
 use quintet_ir::plan::KeyBound;
 use quintet_ir::schema::TableDef;
 use quintet_ir::{CompareOp, Elements, Expr, Test};
@@ -143,36 +144,28 @@ impl Reader<'_> {
         elements: Elements,
         condition: &Expr,
     ) -> Option<(Test, Expr)> {
-        let (test, left, right) = match condition {
+        let (tests, left, right) = match condition {
             Expr::Call { function, args, .. } => {
-                let mut tests = Test::ALL.into_iter();
-                let test = tests.find(|test| test.symbol() == function.name)?;
                 let [left, right] = args.as_slice() else {
                     return None;
                 };
-                (test, left, right)
+                (Test::written(function.name), left, right)
             }
             Expr::Compare {
                 op: CompareOp::Eq,
                 left,
                 right,
-            } => (Test::Equals, &**left, &**right),
+            } => (Test::written("="), &**left, &**right),
             _ => return None,
         };
-        let turned = match test {
-            Test::Contains => Some(Test::IsContained),
-            Test::IsContained => Some(Test::Contains),
-            // A query may stand before what it is asked of.
-            Test::Overlaps | Test::Equals | Test::Matches => Some(test),
-            Test::HasKey | Test::HasAny | Test::HasAll => None,
-        };
-        let sides = [(Some(test), left, right), (turned, right, left)];
+        let sides = [(tests.0, left, right), (tests.1, right, left)];
         sides.into_iter().find_map(|(test, own, other)| {
             let test = test.filter(|test| elements.answer(*test))?;
             let side = self.array_side(own).or_else(|| self.side(own))?;
             let fits = side.column == column && alike(side.from, side.to) && self.is_key(other);
             let wanted = elements.compared(test, side.from);
-            (fits && alike(other.ty(), wanted)).then(|| (test, other.clone()))
+            let fits = fits && alike(other.ty(), wanted);
+            (fits && says_something(elements, test, other)).then(|| (test, other.clone()))
         })
     }
 
@@ -320,6 +313,16 @@ impl Reader<'_> {
             columns,
             rows,
         })
+    }
+}
+
+/// False if the elements do not tell which texts match a pattern that is known.
+fn says_something(elements: Elements, test: Test, with: &Expr) -> bool {
+    match strip_relabel(with) {
+        Expr::Const(value, _) if elements == Elements::Trigrams => {
+            wanted(elements, test, value, 1.0) != Wanted::Anything
+        }
+        _ => true,
     }
 }
 

@@ -40,6 +40,8 @@ const COUNTER_VERSION: u8 = 2;
 const VIEW_VERSION: u8 = 3;
 /// Version of a view's record since its `check` is behind it.
 const CHECKED_VERSION: u8 = 2;
+/// Version of a table's record that is like the next, but an index has entries for trigrams, of which earlier programs know nothing.
+const TRIGRAMS_VERSION: u8 = 8;
 /// Version of a table's record: since its `more` has `excluded`.
 const TABLE_VERSION: u8 = 7;
 /// Version of a table's record since its `more` has `nulls_equal` and `late`, and an index may be inverted.
@@ -771,7 +773,12 @@ pub(crate) fn write_view(record: &ViewRecord) -> SqlResult<CatalogChange> {
 
 /// A table's record as a change that writes it.
 pub(crate) fn write_table(record: &TableRecord) -> SqlResult<CatalogChange> {
-    write_as(TABLE_VERSION, RecordKey::Table(record.id), record)
+    let of_trigrams = |index| record.inverted(index).contains(&Elements::Trigrams);
+    let version = match record.indexes.iter().any(of_trigrams) {
+        true => TRIGRAMS_VERSION,
+        false => TABLE_VERSION,
+    };
+    write_as(version, RecordKey::Table(record.id), record)
 }
 
 /// A routine's record as a change that writes it.
@@ -865,7 +872,9 @@ pub(crate) fn read_view(value: &[u8]) -> SqlResult<ViewRecord> {
 pub(crate) fn read_table(value: &[u8]) -> SqlResult<TableRecord> {
     let unreadable = |_| damaged("unreadable body");
     match value {
-        [TABLE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [TRIGRAMS_VERSION | TABLE_VERSION, body @ ..] => {
+            postcard::from_bytes(body).map_err(unreadable)
+        }
         [LATE_VERSION, body @ ..] => {
             let added = postcard::to_allocvec(&Exclusions::new()).map_err(SqlError::internal)?;
             let whole = [body, &added].concat();
@@ -1005,8 +1014,16 @@ impl TableRecord {
 
     /// True if an index has an entry for each element of a row.
     pub fn is_inverted(&self, index: IndexId) -> bool {
-        let shown = self.shown(index);
-        shown.is_some_and(|shown| shown.method.as_deref() == Some("gin"))
+        let is_inverted = |shown: &ShownRecord| match shown.method.as_deref() {
+            Some("gin") => true,
+            // All of its columns have this class then.
+            Some("gist") => shown
+                .classes
+                .iter()
+                .any(|(_, name)| name == "gist_trgm_ops"),
+            _ => false,
+        };
+        self.shown(index).is_some_and(is_inverted)
     }
 
     /// What of each column that an inverted index was asked for over has entries; empty for others.
@@ -1024,6 +1041,7 @@ impl TableRecord {
         let columns = asked.iter().enumerate();
         let elements = columns.map(|(place, &column)| match named(place) {
             Some("jsonb_path_ops") => Elements::PathsOfJson,
+            Some("gin_trgm_ops" | "gist_trgm_ops") => Elements::Trigrams,
             _ if self.columns[column].ty == SqlType::Jsonb => Elements::OfJson,
             _ if self.columns[column].ty == SqlType::TsVector => Elements::Words,
             _ if self.columns[column].ty == SqlType::Hstore => Elements::OfPairs,

@@ -33,7 +33,8 @@ pub mod verifier;
 pub(crate) use access::Access;
 pub(crate) use access::THE_DATABASE;
 pub(crate) use acl::{
-    Item as AclItem, default_acl, parse as acl_parse, text as acl_text, with_new_owner, without_role,
+    Item as AclItem, default_acl, parse as acl_parse, text as acl_text, with_new_owner,
+    without_role,
 };
 pub(crate) use column::{ColumnAcls, OF_COLUMNS, columns_given, columns_without};
 pub(crate) use defaults::{EVERYWHERE, alter as alter_defaults};

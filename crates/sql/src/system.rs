@@ -76,7 +76,9 @@ mod views;
 pub use describe::Known;
 pub(crate) use describe::direction_words;
 pub(crate) use indexes::is_index_of_division;
-pub(crate) use operator_classes::{ClassFor, class_for, has_class, is_ordered, shown_class};
+pub(crate) use operator_classes::{
+    ClassFor, class_for, extension_of_class, has_class, is_ordered, shown_class,
+};
 pub(crate) use routines::descriptions;
 pub(crate) use sequences::{SEQUENCE_COLUMNS, of_sequence};
 pub(crate) use type_layout::{COLLATIONS, collation_of};

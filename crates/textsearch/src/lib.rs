@@ -14,6 +14,7 @@
 //! | `run` | whether a text has what a query asks |
 //! | `rank` | how well |
 //! | `headline`, `options` | what of the text shows it |
+//! | `trigram` | texts by three characters each, and how alike they are: no part of the above |
 
 pub mod dictionary;
 pub mod error;
@@ -27,6 +28,7 @@ pub mod rank;
 pub mod read;
 pub mod run;
 pub mod token;
+pub mod trigram;
 pub mod vector;
 pub mod words;
 

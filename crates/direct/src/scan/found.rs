@@ -19,6 +19,7 @@ use crate::inverted::prefix;
 use quintet_base::{Bytes, SpaceId};
 use quintet_dc::{Direction, KeyRange};
 use quintet_ir::elements::{Tree, Wanted, wanted};
+use quintet_ir::function::trigram::threshold;
 use quintet_ir::{Access, Sought};
 use quintet_tc::Scan;
 use std::ops::Bound;
@@ -45,6 +46,8 @@ pub(super) enum Stream {
     Entries(Box<Entries>),
     All(Vec<Stream>),
     Any(Vec<Stream>),
+    /// Of so many of them.
+    AtLeast(usize, Vec<Stream>),
     /// Of all elements that begin alike. They are read when the first row is asked for.
     Listed(Box<Listed>),
 }
@@ -80,12 +83,19 @@ impl Search {
         for one in sought {
             let value = env.eval_plain(&one.value, outer)?;
             let entries = |element: &Vec<u8>| Stream::entries(one.place, element, index.space);
-            match wanted(index.inverted[one.place], one.test, &value) {
+            let threshold = threshold(one.test, env.host);
+            match wanted(index.inverted[one.place], one.test, &value, threshold) {
                 Wanted::Nothing => return Ok(Search::Nothing),
                 Wanted::Any(elements) if elements.len() <= ALTERNATIVES_MAX => {
                     needed.push(Stream::Any(elements.iter().map(entries).collect()));
                 }
-                Wanted::Any(_) | Wanted::Anything => {}
+                Wanted::AtLeast(count, elements) if elements.len() <= ALTERNATIVES_MAX => {
+                    needed.push(Stream::AtLeast(
+                        count,
+                        elements.iter().map(entries).collect(),
+                    ));
+                }
+                Wanted::Any(_) | Wanted::AtLeast(..) | Wanted::Anything => {}
                 Wanted::Tree(tree) => needed.extend(Stream::of(tree, one.place, index.space)),
                 Wanted::All(elements) => {
                     needed.extend(elements.iter().take(NEEDED_MAX).map(entries));
@@ -173,6 +183,24 @@ impl Stream {
                     };
                 }
                 Ok(first)
+            }
+            Stream::AtLeast(count, streams) => {
+                let mut target = Bytes::copy_from_slice(from);
+                loop {
+                    let mut heads = Vec::with_capacity(streams.len());
+                    for stream in &mut *streams {
+                        heads.extend(stream.at_or_behind(&target, env, table)?);
+                    }
+                    heads.sort_unstable();
+                    // Of what lies before it fewer streams have a row than are needed.
+                    let Some(first) = heads.get(count.saturating_sub(1)) else {
+                        return Ok(None);
+                    };
+                    if heads[0] == *first {
+                        return Ok(Some(first.clone()));
+                    }
+                    target = first.clone();
+                }
             }
             Stream::All(streams) => {
                 let mut target = Bytes::copy_from_slice(from);

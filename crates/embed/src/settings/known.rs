@@ -18,6 +18,8 @@ pub(super) enum Kind {
     Memory,
     /// A whole number.
     Integer,
+    /// A number from 0 to 1.
+    Share,
     /// From which severity on messages are sent.
     MinMessages,
     /// Only this value (compared without case); anything else is refused by name.
@@ -227,6 +229,27 @@ pub(super) const KNOWN: &[Known] = &[
         Kind::Fixed,
         None,
         "Columns of an index.",
+    ),
+    known(
+        "pg_trgm.similarity_threshold",
+        "0.3",
+        Kind::Share,
+        None,
+        "Sets the threshold used by the % operator.",
+    ),
+    known(
+        "pg_trgm.strict_word_similarity_threshold",
+        "0.5",
+        Kind::Share,
+        None,
+        "Sets the threshold used by the <<% operator.",
+    ),
+    known(
+        "pg_trgm.word_similarity_threshold",
+        "0.6",
+        Kind::Share,
+        None,
+        "Sets the threshold used by the <% operator.",
     ),
     known(
         "quintet.as_of",

@@ -84,6 +84,21 @@ impl Settings {
                 self.format.extra_float_digits = number;
                 Ok(number.to_string())
             }
+            Kind::Share => {
+                let number: f64 = value.trim().parse().map_err(|_| invalid())?;
+                if number.is_nan() {
+                    return Err(invalid());
+                }
+                if !(0.0..=1.0).contains(&number) {
+                    return Err(SqlError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!(
+                            "{number} is outside the valid range for parameter \"{name}\" (0 .. 1)"
+                        ),
+                    ));
+                }
+                Ok(number.to_string())
+            }
             Kind::Only => {
                 let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], "");
                 let synonym = name == "client_encoding" && plain(value) == "unicode";

@@ -6,6 +6,9 @@
 //! this shows in `substring` and `regexp_replace` only, never in `~`.
 
 mod compiled;
+mod required;
+
+pub(crate) use required::{Required, required};
 
 use self::compiled::{Found, Pattern};
 use super::sets::row_of;

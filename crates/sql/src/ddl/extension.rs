@@ -2,10 +2,11 @@
 //!
 //! Relies on: `ir` for the extensions that there are; their functions are built in, and there without CREATE EXTENSION.
 //! Promises: migrations and dumps that make one of them run, and an extension that was made is listed and dumped; its types are there
-//! from CREATE EXTENSION to DROP EXTENSION, which what is of them holds up.
+//! from CREATE EXTENSION to DROP EXTENSION, which what is of them, and indexes with its operator classes, hold up.
 //! Does not: other extensions (0A000), ALTER EXTENSION, or look for what calls a function of an extension that is dropped: nothing breaks.
 
 use super::drop_type;
+use super::index;
 use super::user_type::refuse_taken;
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -13,6 +14,7 @@ use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::records::{ExtensionRecord, TypeKind, TypeRecord};
 use crate::role::THE_DATABASE;
+use crate::system::extension_of_class;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{CreateExtensionStmt, DropBehavior, DropStmt};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
@@ -89,6 +91,57 @@ pub(super) fn create(planner: &Planner, statement: &CreateExtensionStmt) -> SqlR
     draft.finish(TAG)
 }
 
+/// Drops the indexes whose operator classes an extension brings, or refuses to.
+fn drop_indexes(draft: &mut Draft, extension: &str, cascade: bool) -> SqlResult<()> {
+    let of_it = |(_, class): &(usize, String)| extension_of_class(class) == Some(extension);
+    let catalog = draft.planner.catalog();
+    let mut used = Vec::new();
+    for table in catalog.tables() {
+        let Some(record) = catalog.record(table.id) else {
+            continue;
+        };
+        for (number, index) in table.indexes.iter().enumerate() {
+            let shown = record.shown(index.id);
+            let class = shown.and_then(|shown| shown.classes.iter().find(|one| of_it(one)));
+            if let Some((_, class)) = class {
+                let method = shown.and_then(|shown| shown.method.as_deref());
+                let method = method.unwrap_or("btree");
+                let name = &index.name;
+                used.push((
+                    (table.id, number),
+                    format!(
+                        "index {name} depends on operator class {class} for access method {method}"
+                    ),
+                    format!("index {name}"),
+                ));
+            }
+        }
+    }
+    if used.is_empty() {
+        return Ok(());
+    }
+    if !cascade {
+        let details: Vec<String> = used.into_iter().map(|(_, detail, _)| detail).collect();
+        return Err(SqlError::new(
+            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+            format!("cannot drop extension {extension} because other objects depend on it"),
+        )
+        .detail(details.join("\n"))
+        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+    }
+    match used.as_slice() {
+        [(_, _, one)] => draft.planner.notice(format!("drop cascades to {one}")),
+        several => draft
+            .planner
+            .notice(format!("drop cascades to {} other objects", several.len())),
+    }
+    // The last of a table first, so that numbers stay what they are.
+    for ((table, number), ..) in used.into_iter().rev() {
+        index::drop(draft, table, number, true)?;
+    }
+    Ok(())
+}
+
 pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
     let cascade = statement.behavior() == DropBehavior::DropCascade;
     let mut draft = Draft::new(planner);
@@ -109,6 +162,7 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned
                     error
                 };
                 drop_type::release(&mut draft, &types, cascade, &[], &[]).map_err(held_up)?;
+                drop_indexes(&mut draft, name, cascade)?;
                 draft.drop_extension(number);
             }
             None if name == PLPGSQL => {

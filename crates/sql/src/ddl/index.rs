@@ -21,7 +21,7 @@ use crate::output::figure_name;
 use crate::planner::Planner;
 use crate::records::{IndexRecord, ShownRecord, TableRecord};
 use crate::scope::Scope;
-use crate::system::{ClassFor, class_for};
+use crate::system::{ClassFor, class_for, extension_of_class};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{IndexElem, IndexStmt};
 use quintet_base::{IndexId, SqlError, SqlResult, SqlState, TableId};
@@ -71,14 +71,20 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
         names.push(free_name(name, &names));
         directions.push(direction(element.ordering(), element.nulls_ordering()));
     }
-    let is_inverted = method::is_inverted(&statement.access_method);
+    let classes = classes(planner, &record, &columns, statement)?;
+    let names_of_classes = classes.iter().map(|(_, name)| name);
+    let is_inverted = method::is_inverted(&statement.access_method, names_of_classes);
+    if is_inverted && statement.access_method == "gist" && classes.len() < columns.len() {
+        let what = "an index with the operator class gist_trgm_ops and others";
+        return Err(planner.unsupported(what, relation.location));
+    }
     for &column in columns.iter().filter(|_| !is_inverted) {
         refuse_key_type(planner, &record, column, relation.location)?;
     }
     let shown = ShownRecord {
         method: Some(statement.access_method.clone())
             .filter(|method| !matches!(&**method, "" | "btree")),
-        classes: classes(planner, &record, &columns, statement)?,
+        classes,
         included,
     };
     for &column in &shown.included {
@@ -200,7 +206,16 @@ fn classes(
             must_have_class(planner, &statement.access_method, ty)?;
             continue;
         };
+        let wanted = extension_of_class(name);
+        let made = |wanted: &str| {
+            let mut made = planner.catalog().extensions();
+            made.any(|(_, extension)| extension.name == wanted)
+        };
         match class_for(&statement.access_method, name, ty) {
+            ClassFor::Unknown if wanted.is_some() => return Err(no_such_class(statement, name)),
+            ClassFor::Other | ClassFor::AnotherType if !wanted.is_none_or(made) => {
+                return Err(no_such_class(statement, name));
+            }
             ClassFor::Own => {}
             ClassFor::Other => named.push((place, name.to_string())),
             ClassFor::AnotherType => {
@@ -215,6 +230,13 @@ fn classes(
         }
     }
     Ok(named)
+}
+
+fn no_such_class(statement: &IndexStmt, name: &str) -> SqlError {
+    let method = &statement.access_method;
+    let message =
+        format!("operator class \"{name}\" does not exist for access method \"{method}\"");
+    SqlError::new(SqlState::UNDEFINED_OBJECT, message)
 }
 
 /// A column's name in an index, with a number behind it if another has it.

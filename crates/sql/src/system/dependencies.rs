@@ -6,8 +6,10 @@
 use super::attributes::default_number;
 use super::fixed::PG_EXTENSION;
 use super::indexes::part_indexes;
+use super::operator_classes::classes_of;
 use super::routines::types_of_routines;
 use super::row_types::row_type;
+use super::search;
 use super::{Definition, PG_CLASS, PG_CONSTRAINT, PG_PROC, PG_TYPE, flag, oid, text};
 use crate::planner::Planner;
 use crate::records::ViewRecord;
@@ -19,6 +21,8 @@ use std::sync::Arc;
 const PG_ATTRDEF: u32 = 2604;
 /// Number of the relation that lists rules.
 const PG_REWRITE: u32 = 2618;
+/// Number of the relation that lists operator classes.
+const PG_OPCLASS: u32 = 2616;
 
 pub(super) const RELATIONS: &[Definition] = &[
     Definition {
@@ -72,7 +76,7 @@ fn rules(planner: &Planner) -> Vec<Vec<Value>> {
     planner.catalog().all_views().map(row).collect()
 }
 
-/// Sequences and the columns that own them; defaults, the columns they are of and the sequences they ask; views and what they name.
+/// Extensions and what is listed of what they bring; sequences and the columns that own them; defaults, the columns they are of and the sequences they ask; views and what they name.
 fn dependencies(planner: &Planner) -> Vec<Vec<Value>> {
     let row = |sequence: &Arc<SequenceDef>| {
         let (table, column) = sequence.owned_by?;
@@ -99,6 +103,16 @@ fn dependencies(planner: &Planner) -> Vec<Vec<Value>> {
             Value::Int4(0),
             text("a"),
         ]);
+    }
+    for (extension, record) in planner.catalog().extensions() {
+        let row = |(class, number): (u32, u32)| {
+            let [class, number, of, extension] = [class, number, PG_EXTENSION, extension].map(oid);
+            let none = Value::Int4(0);
+            vec![class, number, none.clone(), of, extension, none, text("e")]
+        };
+        let classes = classes_of(&record.name).map(|number| (PG_OPCLASS, number));
+        let of_search = search::members(&record.name).iter().copied();
+        rows.extend(classes.chain(of_search).map(row));
     }
     for own in part_indexes(planner.catalog()) {
         let own_class = match own.constraint {

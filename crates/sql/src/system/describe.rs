@@ -29,6 +29,7 @@ use quintet_base::types::format_type;
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod, Value};
 use quintet_ir::IndexDef;
+use quintet_ir::function::unaccent::DICTIONARY as UNACCENT;
 use quintet_ir::schema::TableDef;
 
 /// The objects that a session knows.
@@ -89,6 +90,7 @@ impl<'c> Known<'c> {
                 role.map(|role| quoted(&role.name))
             }
             SqlType::RegConfig => Config::by_number(number).map(|config| config.name.to_string()),
+            SqlType::RegDictionary if number == UNACCENT.0 => Some(UNACCENT.1.to_string()),
             SqlType::RegDictionary => Config::of_dictionary(number).map(Config::dictionary_name),
             SqlType::RegProc | SqlType::RegProcedure
                 if let Some(function) = functions::with_number(number) =>
@@ -155,6 +157,9 @@ impl<'c> Known<'c> {
             SqlType::RegConfig => config_named(text).map(|config| config.number),
             SqlType::RegDictionary => {
                 let (_, name) = split_name(text);
+                if name == UNACCENT.1 {
+                    return Ok(UNACCENT.0);
+                }
                 let mut all = CONFIGS.iter();
                 let found = all.find(|config| config.dictionary_name() == name);
                 found

@@ -460,6 +460,17 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ),
     ("in_hot_standby", "Preset Options", "bool"),
     ("integer_datetimes", "Preset Options", "bool"),
+    ("pg_trgm.similarity_threshold", "Customized Options", "real"),
+    (
+        "pg_trgm.strict_word_similarity_threshold",
+        "Customized Options",
+        "real",
+    ),
+    (
+        "pg_trgm.word_similarity_threshold",
+        "Customized Options",
+        "real",
+    ),
     ("quintet.as_of", "Customized Options", "string"),
     ("quintet.engine", "Customized Options", "enum"),
     ("quintet.group_reads", "Customized Options", "bool"),

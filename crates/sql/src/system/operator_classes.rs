@@ -106,9 +106,11 @@ const INVERTED: &[Class] = &[
     (10_091, "jsonb_path_ops", 4037, 3802, false, 23),
     (10_073, "tsvector_ops", 3659, 3614, true, 25),
     (HERE + 8, "gin_hstore_ops", HERE + 9, HSTORE, true, 25),
+    (15_901, "gin_trgm_ops", 15_902, 25, false, 23),
 ];
 
 const OF_TREES: &[Class] = &[
+    (15_903, "gist_trgm_ops", 15_904, 25, false, 0),
     (10_078, "range_ops", 3919, 3831, true, 0),
     (10_082, "multirange_ops", 6158, 4537, true, 3831),
 ];
@@ -147,6 +149,21 @@ const OF_RANGES: &[Class] = &[
     (10_159, "range_inclusion_ops", 4103, 3831, true, 3831),
 ];
 
+/// The classes that an extension brings, under numbers that PostgreSQL gives nobody.
+const OF_EXTENSION: [&str; 2] = ["gin_trgm_ops", "gist_trgm_ops"];
+
+/// The extension that brings a class.
+pub(crate) fn extension_of_class(name: &str) -> Option<&'static str> {
+    OF_EXTENSION.contains(&name).then_some("pg_trgm")
+}
+
+/// The numbers of the classes that an extension brings.
+pub(super) fn classes_of(extension: &str) -> impl Iterator<Item = u32> {
+    let all = INVERTED.iter().chain(OF_TREES);
+    all.filter(move |class| extension_of_class(class.1) == Some(extension))
+        .map(|class| class.0)
+}
+
 /// The classes of a method.
 fn classes(method: u32) -> &'static [Class] {
     match method {
@@ -174,25 +191,33 @@ pub(super) const RELATIONS: &[Definition] = &[Definition {
         "opckeytype",
     ],
     rows: |planner| {
-        let there = |class: &&Class| {
-            !matches!(class.3, CITEXT | HSTORE) || planner.catalog().user_type(class.3).is_some()
+        let schemas = super::schemas(planner.catalog());
+        // What an extension brings is there once it was made, in its schema.
+        let schema = |name: &str| {
+            if brought_by(name).is_none() {
+                return Some(PG_CATALOG);
+            }
+            let wanted = schema_of_class(planner.catalog(), name)?;
+            let found = schemas.iter().find(|(_, name)| *name == wanted);
+            found.map(|(number, _)| *number)
         };
         let row = |method: u32, &(number, name, family, ty, own, kept): &Class| {
-            vec![
+            Some(vec![
                 oid(number),
                 oid(method),
                 text(name),
-                oid(PG_CATALOG),
+                oid(schema(name)?),
                 oid(OWNER),
                 oid(family),
                 oid(ty),
                 flag(own),
                 oid(kept),
-            ]
+            ])
         };
+        let row = &row;
         let of_method = |method| {
-            let known = classes(method).iter().filter(there);
-            known.map(move |class| row(method, class))
+            let all = classes(method).iter();
+            all.filter_map(move |class| row(method, class))
         };
         [BTREE, HASH, GIST, SPGIST, GIN, BRIN]
             .into_iter()
@@ -226,13 +251,31 @@ pub(super) fn class_of(method: u32, ty: SqlType) -> u32 {
     own.map_or(0, |class| class.0)
 }
 
+/// The extension that brings a class, by itself or with its type.
+fn brought_by(name: &str) -> Option<&'static str> {
+    let by_type = || {
+        let mut all = [ORDERED, HASHED, INVERTED].into_iter().flatten();
+        all.find_map(|class| match (class.1 == name, class.3) {
+            (true, CITEXT) => Some("citext"),
+            (true, HSTORE) => Some("hstore"),
+            _ => None,
+        })
+    };
+    extension_of_class(name).or_else(by_type)
+}
+
+/// The schema that an extension has brought a class to.
+fn schema_of_class(catalog: &Catalog, name: &str) -> Option<String> {
+    let wanted = brought_by(name)?;
+    let mut made = catalog.extensions();
+    let found = made.find(|(_, made)| made.name == wanted);
+    found.map(|(_, made)| made.schema.clone())
+}
+
 /// What a class is called: with its schema, if it is an extension's and `is_seen` is false of that.
 pub(crate) fn shown_class(catalog: &Catalog, name: &str, is_seen: impl Fn(&str) -> bool) -> String {
-    let all = [ORDERED, HASHED, INVERTED].into_iter().flatten();
-    let mut own = all.filter(|class| class.1 == name && matches!(class.3, CITEXT | HSTORE));
-    let own = own.find_map(|class| catalog.user_type(class.3));
-    match own.filter(|record| !is_seen(&record.schema)) {
-        Some(record) => format!("{}.{}", quoted(&record.schema), quoted(name)),
+    match schema_of_class(catalog, name).filter(|schema| !is_seen(schema)) {
+        Some(schema) => format!("{}.{}", quoted(&schema), quoted(name)),
         None => quoted(name),
     }
 }
@@ -250,7 +293,7 @@ pub(super) fn kept(method: u32, class: u32, ty: SqlType) -> SqlType {
     }
     let mut all = classes(method).iter();
     match all.find(|known| known.0 == class).map(|known| known.1) {
-        Some("jsonb_path_ops") => SqlType::Int4,
+        Some("jsonb_path_ops" | "gin_trgm_ops") => SqlType::Int4,
         Some("jsonb_ops" | "tsvector_ops" | "gin_hstore_ops") => SqlType::Text,
         _ => ty.element().unwrap_or(ty),
     }

@@ -4,13 +4,40 @@
 //! is none.  Does not: know any that a user made.
 
 use super::{Definition, OWNER, PG_CATALOG, oid, text};
+use crate::planner::Planner;
 use quintet_base::Value;
 use quintet_base::lexemes::textsearch::dictionary::{CONFIGS, SIMPLE};
 use quintet_base::lexemes::textsearch::token::Kind;
+use quintet_ir::function::unaccent::DICTIONARY as UNACCENT;
 
 const PARSER: u32 = 3722;
 const SIMPLE_TEMPLATE: u32 = 3727;
 const SNOWBALL_TEMPLATE: u32 = 13150;
+const UNACCENT_TEMPLATE: u32 = 15_906;
+
+/// Numbers of the relations that list dictionaries and their templates.
+const PG_TS_DICT: u32 = 3600;
+const PG_TS_TEMPLATE: u32 = 3764;
+
+/// What is listed here and made with an extension: the relation's number, and its own.
+pub(super) fn members(extension: &str) -> &'static [(u32, u32)] {
+    match extension {
+        "unaccent" => &[
+            (PG_TS_DICT, UNACCENT.0),
+            (PG_TS_TEMPLATE, UNACCENT_TEMPLATE),
+        ],
+        _ => &[],
+    }
+}
+
+/// The schema of the extension that brings the dictionary, once it was made.
+fn schema_of_unaccent(planner: &Planner) -> Option<u32> {
+    let mut made = planner.catalog().extensions();
+    let (_, made) = made.find(|(_, made)| made.name == UNACCENT.1)?;
+    let schemas = super::schemas(planner.catalog());
+    let found = schemas.iter().find(|(_, name)| *name == made.schema);
+    found.map(|(number, _)| *number)
+}
 
 pub(super) const RELATIONS: &[Definition] = &[
     Definition {
@@ -53,7 +80,17 @@ pub(super) const RELATIONS: &[Definition] = &[
             "dicttemplate",
             "dictinitoption",
         ],
-        rows: |_| {
+        rows: |planner| {
+            let unaccent = schema_of_unaccent(planner).map(|schema| {
+                vec![
+                    oid(UNACCENT.0),
+                    text(UNACCENT.1),
+                    oid(schema),
+                    oid(OWNER),
+                    oid(UNACCENT_TEMPLATE),
+                    text("rules = 'unaccent'"),
+                ]
+            });
             let rows = CONFIGS.iter().map(|config| {
                 let is_simple = *config == SIMPLE;
                 vec![
@@ -75,7 +112,7 @@ pub(super) const RELATIONS: &[Definition] = &[
                     },
                 ]
             });
-            rows.collect()
+            rows.chain(unaccent).collect()
         },
     },
     Definition {
@@ -86,10 +123,15 @@ pub(super) const RELATIONS: &[Definition] = &[
     Definition {
         name: "pg_ts_template",
         columns: &["oid", "tmplname", "tmplnamespace"],
-        rows: |_| {
-            let row = |(number, name)| vec![oid(number), text(name), oid(PG_CATALOG)];
-            let all = [(SIMPLE_TEMPLATE, "simple"), (SNOWBALL_TEMPLATE, "snowball")];
-            all.map(row).to_vec()
+        rows: |planner| {
+            let row = |(number, name, schema)| vec![oid(number), text(name), oid(schema)];
+            let all = [
+                (SIMPLE_TEMPLATE, "simple", PG_CATALOG),
+                (SNOWBALL_TEMPLATE, "snowball", PG_CATALOG),
+            ];
+            let unaccent = schema_of_unaccent(planner);
+            let unaccent = unaccent.map(|schema| (UNACCENT_TEMPLATE, UNACCENT.1, schema));
+            all.into_iter().chain(unaccent).map(row).collect()
         },
     },
 ];

@@ -181,7 +181,7 @@ fn invalid(reason: &str) -> quintet_base::SqlError {
 }
 
 /// What a pattern says itself of how it is to be read: `***:` or `***=`, then `(?letters)`.
-fn options_within(pattern: &str, mut options: Options) -> (&str, Options) {
+pub(super) fn options_within(pattern: &str, mut options: Options) -> (&str, Options) {
     if options.literal {
         return (pattern, options);
     }
@@ -207,7 +207,7 @@ fn options_within(pattern: &str, mut options: Options) -> (&str, Options) {
 
 /// PostgreSQL's escapes that the crates write differently, and whether the pattern has what only
 /// trying can find.
-fn translate(pattern: &str) -> (String, bool) {
+pub(super) fn translate(pattern: &str) -> (String, bool) {
     let mut out = String::with_capacity(pattern.len());
     let mut turns = false;
     let mut in_brackets = false;

@@ -2,7 +2,7 @@
 //!
 //! Relies on: `quintet_textsearch`.  Promises: PostgreSQL's answers and errors.  Does not: know parsers and dictionaries of users.
 
-use super::super::{Function, builtin as new, fail, str, wrong_type};
+use super::super::{Function, builtin as new, fail, str, unaccent, wrong_type};
 use super::{array, config, query, session_config, vector};
 use crate::eval::Host;
 use quintet_base::SqlType::{
@@ -247,6 +247,10 @@ fn look_up(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let Value::Oid(number) = args[0] else {
         wrong_type(args[0])
     };
+    if *number == unaccent::DICTIONARY.0 {
+        let found = unaccent::looked_up(str(args[1]));
+        return Ok(found.map_or(Value::Null, |bare| array(Text, vec![Value::Text(bare)])));
+    }
     let Some(dictionary) = textsearch::Config::of_dictionary(*number) else {
         return Err(SqlError::internal(format!(
             "cache lookup failed for text search dictionary {number}"

@@ -17,9 +17,15 @@ use quintet_ir::Elements;
 /// The extension that brings classes of gist for types that only have an order.
 const OF_ORDERED_TYPES: &str = "btree_gist";
 
-/// True for a method whose indexes have an entry for each element of a row.
-pub(in crate::ddl) fn is_inverted(method: &str) -> bool {
-    method == "gin"
+/// A class that PostgreSQL has trees for. The questions that it answers are answered by entries here, but for the order of distances.
+const TRIGRAMS_IN_TREES: &str = "gist_trgm_ops";
+
+/// True for a method, with these classes of operators, whose indexes have an entry for each element of a row.
+pub(in crate::ddl) fn is_inverted(
+    method: &str,
+    mut classes: impl Iterator<Item = impl AsRef<str>>,
+) -> bool {
+    method == "gin" || classes.any(|class| class.as_ref() == TRIGRAMS_IN_TREES)
 }
 
 /// Refuses a method that there is not, and what there is not of one.
@@ -82,6 +88,13 @@ fn check_type(elements: Elements, ty: SqlType) -> SqlResult<()> {
         // The class was named, and the column is of another type since.
         let message = format!("operator class \"jsonb_path_ops\" does not accept data type {ty}");
         return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+    }
+    if elements == Elements::Trigrams {
+        let message = format!("operator class \"gin_trgm_ops\" does not accept data type {ty}");
+        return match elements.fit(ty) {
+            true => Ok(()),
+            false => Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message)),
+        };
     }
     if !has_class("gin", ty) {
         return Err(no_class("gin", ty));

@@ -32,8 +32,8 @@ enum Kind {
         nulls_equal: bool,
     },
     Plain,
-    /// For each column, whether its paths are asked for.
-    Inverted(Vec<bool>),
+    /// For each column, what of it is asked for, if that is not what its type says.
+    Inverted(Vec<Option<Elements>>),
 }
 
 /// CREATE INDEX on a partition; `None` if the table is none.
@@ -48,7 +48,8 @@ pub(in crate::ddl) fn create(
     planner.must_own_table(id)?;
     let table = row_target(planner, relation)?;
     let mut columns = Vec::with_capacity(statement.index_params.len());
-    let mut paths = Vec::with_capacity(statement.index_params.len());
+    let mut named = Vec::with_capacity(statement.index_params.len());
+    let mut elements = Vec::with_capacity(statement.index_params.len());
     let other = || unknown(planner, relation);
     if let Some(node) = statement.where_clause.as_deref() {
         // It comes first in an index that has one.
@@ -63,7 +64,12 @@ pub(in crate::ddl) fn create(
         let Some(NodeEnum::IndexElem(element)) = inner(node) else {
             return Err(other());
         };
-        paths.push((words(&element.opclass).last()).is_some_and(|class| class == "jsonb_path_ops"));
+        named.extend(words(&element.opclass).last().cloned());
+        elements.push(match words(&element.opclass).last().map(|class| &**class) {
+            Some("jsonb_path_ops") => Some(Elements::PathsOfJson),
+            Some("gin_trgm_ops" | "gist_trgm_ops") => Some(Elements::Trigrams),
+            _ => None,
+        });
         columns.push(match element.expr.as_deref() {
             None => column_number(planner, &table, &element.name, -1)?,
             Some(node) => match bound(planner, &table, node)? {
@@ -72,8 +78,8 @@ pub(in crate::ddl) fn create(
             },
         });
     }
-    let kind = if is_inverted(&statement.access_method) {
-        Kind::Inverted(paths)
+    let kind = if is_inverted(&statement.access_method, named.iter()) {
+        Kind::Inverted(elements)
     } else if statement.unique {
         let nulls_equal = statement.nulls_not_distinct;
         Kind::Unique { nulls_equal }
@@ -183,10 +189,13 @@ fn has(table: &TableDef, kind: &Kind, columns: &[usize]) -> bool {
             is_primary || indexes.any(|index| index.unique && (index.nulls_equal || !nulls_equal))
         }
         Kind::Plain => is_primary || indexes.any(|index| !index.is_inverted()),
-        Kind::Inverted(paths) => {
-            let is_path = |elements: &Elements| *elements == Elements::PathsOfJson;
+        Kind::Inverted(asked) => {
+            let named = |elements: &Elements| {
+                let is_named = matches!(elements, Elements::PathsOfJson | Elements::Trigrams);
+                is_named.then_some(*elements)
+            };
             indexes.any(|index| {
-                index.is_inverted() && index.inverted.iter().map(is_path).eq(paths.iter().copied())
+                index.is_inverted() && index.inverted.iter().map(named).eq(asked.iter().copied())
             })
         }
     }
