@@ -22,6 +22,7 @@ use crate::routine::{StoredRoutine, Variants, built_in, is_polymorphic};
 use crate::stored;
 use crate::system;
 use quintet_base::objects::name_marked;
+use quintet_base::types::ROW_TYPE;
 use quintet_base::{ConstraintId, IndexId, RoutineId, SequenceId, SpaceId, SqlResult, TableId};
 use quintet_ir::Program;
 use quintet_ir::partition::Partitions;
@@ -215,7 +216,11 @@ impl Catalog {
                     replace(&mut next.matviews, id, value.as_deref())?;
                 }
                 (RecordKey::Trigger(number), value) => {
-                    replace(&mut next.triggers, number, value.as_deref())?;
+                    let record = value.as_deref().map(records::read_trigger);
+                    match record.transpose()? {
+                        Some(record) => next.triggers.insert(number, Arc::new(record)),
+                        None => next.triggers.remove(&number),
+                    };
                     triggers_changed = true;
                 }
                 (RecordKey::Security(id), value) => {
@@ -605,6 +610,17 @@ impl Catalog {
     /// A trigger by its number.
     pub(crate) fn trigger(&self, number: u32) -> Option<&Arc<TriggerRecord>> {
         self.triggers.get(&number)
+    }
+
+    /// The table, partition or view that has a trigger; a view as a table that is nowhere.
+    pub(crate) fn triggered(&self, id: TableId) -> Option<TableRef> {
+        self.table_of_type(id.0 | ROW_TYPE)
+    }
+
+    /// The table that a trigger's rows are in, and what it is called.
+    pub fn table_of_trigger(&self, number: u32) -> Option<(TableId, String)> {
+        let table = self.rows_of(self.trigger(number)?.table)?;
+        Some((table.id, table.name.clone()))
     }
 
     /// All triggers, oldest first.

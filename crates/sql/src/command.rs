@@ -250,6 +250,17 @@ impl DdlPlan {
         };
         !tables.is_empty() && self.changes.iter().any(touches)
     }
+
+    /// Whether it changes this table, or this trigger.
+    pub fn changes_fired(&self, table: TableId, trigger: u32) -> bool {
+        self.changes
+            .iter()
+            .any(|change| match RecordKey::decode(&change.key) {
+                Ok(RecordKey::Table(id)) => id == table,
+                Ok(RecordKey::Trigger(number)) => number == trigger,
+                _ => false,
+            })
+    }
 }
 
 /// A call of a function of advisory locks.

@@ -219,6 +219,7 @@ impl<'p, 'a> Draft<'p, 'a> {
         if let Some(view) = self.planner.catalog().view(id) {
             self.free_name(&view.name);
         }
+        self.drop_triggers(id);
         self.changes.push(records::remove(RecordKey::View(id)));
     }
 
@@ -285,8 +286,7 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Writes a trigger's record.
     pub fn put_trigger(&mut self, record: &TriggerRecord) -> SqlResult<()> {
-        let key = RecordKey::Trigger(record.id);
-        self.changes.push(records::write(key, record)?);
+        self.changes.push(records::write_trigger(record)?);
         Ok(())
     }
 
@@ -657,7 +657,8 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Removes the triggers of a table or partition that goes.
     pub fn drop_triggers(&mut self, id: TableId) {
-        for trigger in self.planner.catalog().triggers_of(id) {
+        let of = |trigger: &TriggerRecord| trigger.table == id || trigger.more.from == Some(id);
+        for trigger in self.planner.catalog().triggers().filter(|t| of(t)) {
             self.drop_trigger(trigger.id);
         }
     }

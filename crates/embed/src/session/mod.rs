@@ -61,6 +61,7 @@ mod extended;
 mod feed;
 mod harm;
 mod identity;
+mod late;
 mod line;
 mod listening;
 mod locking;
@@ -93,6 +94,7 @@ use crate::step::{Pause, Step, TransactionStatus};
 use copy::CopyInto;
 use cursors::Kept;
 use foldhash::fast::RandomState;
+use late::Late;
 use portal::Portal;
 use portals::Portals;
 use prepared::PreparedNames;
@@ -187,6 +189,8 @@ pub struct Session {
     past: Option<Arc<Schema>>,
     /// A commit that is in memory and waits for the disk.
     pending: Option<Lsn>,
+    /// The call of a trigger that has waited for the end of the transaction.
+    late: Option<Box<Late>>,
     /// Settings as they were when the transaction first changed one.
     settings_before: Option<Settings>,
     /// SET LOCAL: names with the values to put back at the end.
@@ -277,6 +281,7 @@ impl Session {
             to_set: RefCell::default(),
             channels: Arc::clone(&db.channels),
             said: RefCell::default(),
+            put_off: RefCell::default(),
             cursors: RefCell::default(),
             declared: portals.cursors.clone(),
             settings,
@@ -311,6 +316,7 @@ impl Session {
             changed_schema: None,
             past: None,
             pending: None,
+            late: None,
             settings_before: None,
             local_settings: Vec::new(),
             ends: 0,

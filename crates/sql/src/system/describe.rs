@@ -19,7 +19,7 @@ use crate::planner::{PlanContext, Planner};
 use crate::records::ForeignKeyRecord;
 use crate::temporary::is_temporary;
 use crate::types;
-use crate::updatable::{possible, updatable_columns};
+use crate::updatable::{possible, possible_with_triggers, updatable_columns};
 use crate::view::definition;
 use pg_query::NodeEnum;
 use quintet_base::RoleId;
@@ -443,7 +443,11 @@ impl<'c> Known<'c> {
             "pg_get_expr" => text(self.expression(arguments[0], number(1), yes(2))),
             "pg_relation_is_updatable" => {
                 let planner = self.planner();
-                Value::Int4(possible(&planner, TableId(number(0))))
+                let id = TableId(number(0));
+                Value::Int4(match yes(1) {
+                    true => possible_with_triggers(&planner, id),
+                    false => possible(&planner, id),
+                })
             }
             "pg_column_is_updatable" => {
                 let planner = self.planner();

@@ -1,0 +1,155 @@
+//! Triggers that were put off are called: when their transaction commits, or when SET CONSTRAINTS says so.
+//!
+//! Relies on: `put_off` for what waits, `direct::Run`.  Promises: they are called in the order in which they were put off, what they
+//! put off themselves behind them; who fails, fails the commit.  A statement that is run again puts them off anew.
+//! Does not: call any outside of the transaction, or as somebody else than who commits.
+
+use super::Session;
+use super::dynamic::Dynamic;
+use super::execute::{Pulled, only_calls_commit};
+use crate::database::Schema;
+use crate::step::Pause;
+use quintet_base::{RoleId, SqlError, SqlResult, SqlState, Value};
+use quintet_direct::Run;
+use quintet_ir::statement::Procedure;
+use quintet_sql::command::DdlPlan;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Calls that are being made.
+pub(super) struct Late {
+    /// Places of those that are still to come.
+    due: VecDeque<usize>,
+    /// The one at hand.
+    call: Option<Call>,
+    /// How triggers are called, by their numbers.
+    plans: BTreeMap<u32, ((u64, u64, RoleId), Arc<Procedure>)>,
+}
+
+struct Call {
+    run: Run,
+    arguments: Vec<Value>,
+    dynamic: Option<Box<Dynamic>>,
+}
+
+impl Session {
+    /// Calls what waits; not `all`: what need not wait any more. `Some`: wait, and call again.
+    pub(super) fn fire_late(&mut self, all: bool) -> SqlResult<Option<Pause>> {
+        if self.late.is_none() && self.host.put_off.get_mut().is_empty() {
+            return Ok(None);
+        }
+        self.host.moment = None;
+        let mut late = self.late.take().unwrap_or_else(|| {
+            Box::new(Late {
+                due: VecDeque::new(),
+                call: None,
+                plans: BTreeMap::new(),
+            })
+        });
+        loop {
+            if late.call.is_none() {
+                if late.due.is_empty() {
+                    late.due = self.host.put_off.get_mut().due(all);
+                }
+                let Some(place) = late.due.pop_front() else {
+                    return Ok(None);
+                };
+                let Some((trigger, arguments)) = self.host.put_off.get_mut().take(place) else {
+                    return Err(SqlError::internal("a call that was put off is gone"));
+                };
+                let Some(((_, procedure), made)) = self.plan_late(&mut late, trigger)? else {
+                    continue;
+                };
+                late.call = Some(Call {
+                    run: Run::new(&self.host.direct, Arc::clone(&procedure)),
+                    arguments,
+                    dynamic: Dynamic::of_trigger(trigger, &procedure, made),
+                });
+            }
+            let Some(mut call) = late.call.take() else {
+                continue;
+            };
+            if let Some(pause) = self.advance_late(&mut call)? {
+                late.call = Some(call);
+                self.late = Some(late);
+                return Ok(Some(pause));
+            }
+        }
+    }
+
+    /// Goes on with a call. `None`: it is done.
+    fn advance_late(&mut self, call: &mut Call) -> SqlResult<Option<Pause>> {
+        loop {
+            if let Some(dynamic) = call.dynamic.as_mut().filter(|dynamic| dynamic.is_busy())
+                && let Some(pause) = self.answer_call(&mut call.run, dynamic)?
+            {
+                return Ok(Some(pause));
+            }
+            let mut rows = VecDeque::new();
+            match self.pull_call(&mut call.run, &call.arguments, &mut rows)? {
+                Pulled::Wait(pause) => return Ok(Some(pause)),
+                Pulled::Commit => return Err(only_calls_commit()),
+                Pulled::Ask => {
+                    let Some(dynamic) = &mut call.dynamic else {
+                        return Err(only_calls_commit());
+                    };
+                    if let Some(pause) = self.answer_call(&mut call.run, dynamic)? {
+                        return Ok(Some(pause));
+                    }
+                }
+                Pulled::End | Pulled::Enough | Pulled::Break => return Ok(None),
+            }
+        }
+    }
+
+    /// How a trigger is called, as the schema is; `None` if it is there no more.
+    #[allow(clippy::type_complexity)]
+    fn plan_late(
+        &mut self,
+        late: &mut Late,
+        trigger: u32,
+    ) -> SqlResult<Option<(((u64, u64, RoleId), Arc<Procedure>), (u64, u64, RoleId))>> {
+        let schema: Arc<Schema> = Arc::clone(self.schema());
+        let made = (
+            schema.revision,
+            self.host.settings.path_version,
+            self.host.role(),
+        );
+        if let Some(known) = late.plans.get(&trigger).filter(|(known, _)| *known == made) {
+            return Ok(Some((known.clone(), made)));
+        }
+        let context = self.host.plan_context(&schema.catalog);
+        let Some(procedure) = quintet_sql::plan_put_off(trigger, &context)? else {
+            return Ok(None);
+        };
+        let known = (made, Arc::new(procedure));
+        late.plans.insert(trigger, known.clone());
+        Ok(Some((known, made)))
+    }
+
+    /// Refuses to change a table that has triggers waiting for the end of the transaction.
+    ///
+    /// # Errors
+    /// `55006`.
+    pub(super) fn refuse_pending(
+        &mut self,
+        (plan, tag): (&DdlPlan, &str),
+        schema: &Schema,
+    ) -> SqlResult<()> {
+        let put_off = self.host.put_off.get_mut();
+        if put_off.is_empty() {
+            return Ok(());
+        }
+        for trigger in put_off.triggers() {
+            let Some((table, name)) = schema.catalog.table_of_trigger(trigger) else {
+                continue;
+            };
+            if plan.changes_fired(table, trigger) {
+                let message =
+                    format!("cannot {tag} \"{name}\" because it has pending trigger events");
+                return Err(SqlError::new(SqlState::OBJECT_IN_USE, message));
+            }
+        }
+        Ok(())
+    }
+}
