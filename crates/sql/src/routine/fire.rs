@@ -25,6 +25,7 @@ mod rows;
 mod upsert;
 
 pub(super) use follow::action;
+use late::When;
 pub use late::plan_put_off;
 
 use super::changes::Kept;
@@ -432,7 +433,8 @@ impl Embedding<'_, '_> {
         for trigger in firing.of(event, before, false) {
             let rows = firing.rows_for(&trigger, event, named)?;
             let of = (&*trigger, event);
-            self.fire(firing, of, &Seen::default(), rows, Vec::new())?;
+            let seen = Seen::default();
+            self.fire((firing, When::Now), of, &seen, (rows, Vec::new()))?;
         }
         Ok(())
     }
@@ -449,7 +451,7 @@ impl Embedding<'_, '_> {
             .collect();
         let places = columns.iter().enumerate();
         let into = places.map(|(n, column)| (slots[n], Expr::Column(n, column.ty)));
-        let into = into.collect();
+        let into: Vec<(usize, Expr)> = into.collect();
         let width = firing.visible().len();
         let seen = match event {
             Event::Insert => Seen {
@@ -465,11 +467,39 @@ impl Embedding<'_, '_> {
                 old: slots,
             },
         };
+        let triggers = firing.of(event, false, true);
+        let late = self.slots_of_late(&triggers);
+        if !late.is_empty() {
+            // What waits for the end of the transaction stands before what the others put off.
+            let (_, body) = self.apart(|this| {
+                for trigger in &triggers {
+                    if let Some(slot) = late.get(&trigger.id) {
+                        let when = When::Later(*slot);
+                        this.fire(
+                            (firing, when),
+                            (trigger, event),
+                            &seen,
+                            (Vec::new(), Vec::new()),
+                        )?;
+                    }
+                }
+                Ok(())
+            })?;
+            self.add(Action::ForRow {
+                statement: statement.clone(),
+                into: Vec::clone(&into),
+                body,
+            });
+        }
         let (_, body) = self.apart(|this| {
             this.follow(firing, event, &seen)?;
-            for trigger in firing.of(event, false, true) {
-                let rows = firing.rows_for(&trigger, event, Some(kept))?;
-                this.fire(firing, (&trigger, event), &seen, rows, Vec::new())?;
+            for trigger in &triggers {
+                let rows = firing.rows_for(trigger, event, Some(kept))?;
+                let when = late
+                    .get(&trigger.id)
+                    .copied()
+                    .map_or(When::Now, When::Unless);
+                this.fire((firing, when), (trigger, event), &seen, (rows, Vec::new()))?;
             }
             Ok(())
         })?;
@@ -505,7 +535,8 @@ impl Embedding<'_, '_> {
                 slot: there,
                 value: boolean(true),
             });
-            self.fire(firing, (&trigger, event), seen, Vec::new(), into)?;
+            let of = (&*trigger, event);
+            self.fire((firing, When::Now), of, seen, (Vec::new(), into))?;
             let gone = self.step(Action::Continue {
                 depth: 0,
                 when: None,
@@ -525,11 +556,10 @@ impl Embedding<'_, '_> {
     /// Calls a trigger's function, if its condition holds. `rows`: arrays of those that it has names for.
     fn fire(
         &mut self,
-        firing: &Firing,
+        (firing, when): (&Firing, When),
         (trigger, event): (&TriggerRecord, Event),
         seen: &Seen,
-        rows: Vec<Expr>,
-        targets: Vec<(usize, Expr)>,
+        (rows, targets): (Vec<Expr>, Vec<(usize, Expr)>),
     ) -> SqlResult<()> {
         // Where the row is, or is to be.
         let at = match event {
@@ -564,7 +594,7 @@ impl Embedding<'_, '_> {
         if let Some(condition) = &trigger.condition {
             conditions.push(self.condition_of_trigger(firing, seen, condition)?);
         }
-        let calls = self.now_or_late(trigger, told, seen_rows, call)?;
+        let calls = self.now_or_late(when, trigger, told, seen_rows, call)?;
         let condition = match conditions.len() {
             0 => {
                 self.steps.extend(calls);

@@ -715,6 +715,9 @@ impl<'c> Known<'c> {
         if let Some(key) = catalog.foreign_keys().find(|key| key.id.0 == number) {
             return self.foreign_key(key);
         }
+        if let Some(trigger) = catalog.trigger(number).filter(|t| t.constraint) {
+            return Some(format!("TRIGGER{}", late_words(trigger.more.late)));
+        }
         let own = part_index(catalog, number);
         let number = own.map_or(number, |own| own.of_table);
         for table in &catalog.tables_and_parts() {

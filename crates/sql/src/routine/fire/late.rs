@@ -19,7 +19,18 @@ use quintet_base::{SqlResult, SqlType, TypeMod, Value};
 use quintet_ir::routine::{Action, Into, Output, Slot, Step};
 use quintet_ir::statement::{Body, Procedure};
 use quintet_ir::{Expr, Routine, function};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// When a trigger is called.
+#[derive(Clone, Copy)]
+pub(super) enum When {
+    Now,
+    /// It is put off, if it may be; the slot says whether it is. That is one answer for a whole statement.
+    Later(usize),
+    /// Now, unless the slot says that it is put off.
+    Unless(usize),
+}
 
 /// What a function is told besides the rows, in this order before them.
 const TOLD: [SqlType; 4] = [SqlType::Text, SqlType::Oid, SqlType::Text, SqlType::Text];
@@ -55,40 +66,59 @@ pub(super) fn said(trigger: &TriggerRecord, told: [Expr; 4]) -> Vec<Expr> {
 }
 
 impl Embedding<'_, '_> {
+    /// For each deferrable trigger, by its number, a slot that says whether a statement's calls of it are put off.
+    pub(super) fn slots_of_late(
+        &mut self,
+        triggers: &[Arc<TriggerRecord>],
+    ) -> BTreeMap<u32, usize> {
+        let mut slots = BTreeMap::new();
+        for trigger in triggers.iter().filter(|t| t.more.late.is_some()) {
+            let slot = self.variables.hidden(SqlType::Bool);
+            self.add(Action::Assign {
+                slot,
+                value: boolean(false),
+            });
+            slots.insert(trigger.id, slot);
+        }
+        slots
+    }
+
     /// The steps of a call of a trigger, or of what keeps it for later. `rows`: the new row and the old one.
     pub(super) fn now_or_late(
         &mut self,
+        when: When,
         trigger: &TriggerRecord,
         told: [Expr; 4],
         rows: Vec<Expr>,
         call: Action,
     ) -> SqlResult<Vec<Step>> {
-        let call = self.step(call);
-        let Some(deferred) = trigger.more.late else {
-            return Ok(vec![call]);
+        let slot = match when {
+            When::Now => return Ok(vec![self.step(call)]),
+            When::Unless(slot) => {
+                let call = self.step(call);
+                return Ok(vec![self.step(Action::If {
+                    branches: vec![(Expr::Param(slot, SqlType::Bool), Vec::new())],
+                    otherwise: vec![call],
+                })]);
+            }
+            When::Later(slot) => slot,
         };
         let mut arguments = vec![
             Expr::Const(Value::Oid(trigger.id), SqlType::Oid),
-            boolean(deferred),
+            boolean(trigger.more.late == Some(true)),
         ];
         arguments.extend(told);
         arguments.extend(rows);
         let types: Vec<SqlType> = arguments.iter().map(Expr::ty).collect();
         let found = function::resolve(function::PUT_OFF, &types)?;
-        let kept = self.variables.hidden(SqlType::Bool);
-        let keep = self.step(Action::Assign {
-            slot: kept,
+        Ok(vec![self.step(Action::Assign {
+            slot,
             value: Expr::Call {
                 function: found.function,
                 args: arguments,
                 ty: found.result,
             },
-        });
-        let unless = self.step(Action::If {
-            branches: vec![(Expr::Param(kept, SqlType::Bool), Vec::new())],
-            otherwise: vec![call],
-        });
-        Ok(vec![keep, unless])
+        })])
     }
 }
 
