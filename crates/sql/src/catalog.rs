@@ -193,7 +193,7 @@ impl Catalog {
                     next.routines.remove(&id);
                 }
                 (RecordKey::ForeignKey(id), Some(value)) => {
-                    let record: ForeignKeyRecord = records::read(value)?;
+                    let record = records::read_foreign_key(value)?;
                     next.foreign_keys.insert(id, Arc::new(record));
                 }
                 (RecordKey::ForeignKey(id), None) => {
@@ -621,6 +621,12 @@ impl Catalog {
     pub fn table_of_trigger(&self, number: u32) -> Option<(TableId, String)> {
         let table = self.rows_of(self.trigger(number)?.table)?;
         Some((table.id, table.name.clone()))
+    }
+
+    /// What a trigger's function is told of its relation: its number, its name and its schema.
+    pub fn relation_of_trigger(&self, number: u32) -> Option<(TableId, String, String)> {
+        let table = self.rows_of(self.trigger(number)?.table)?;
+        Some((table.relation(), table.name.clone(), table.schema.clone()))
     }
 
     /// All triggers, oldest first.

@@ -236,6 +236,8 @@ pub struct DdlPlan {
     pub work: Vec<Work>,
     /// What is run when the change is done, by the schema as it is then: CREATE TABLE AS puts its rows in.
     pub then: Option<Arc<Procedure>>,
+    /// Triggers that it fires, by their numbers: before it, and behind it.
+    pub fires: [Vec<u32>; 2],
     /// Names and values that are kept for later: the session knows whether it would take them.
     pub settings: Vec<(String, String)>,
 }

@@ -40,6 +40,8 @@ pub(crate) struct Draft<'p, 'a> {
     work: Vec<Work>,
     /// See [`DdlPlan::then`].
     then: Option<Arc<Procedure>>,
+    /// See [`DdlPlan::fires`].
+    fires: [Vec<u32>; 2],
     /// See [`DdlPlan::settings`].
     settings: Vec<(String, String)>,
     /// Names that this change takes.
@@ -56,6 +58,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             changes: Vec::new(),
             work: Vec::new(),
             then: None,
+            fires: Default::default(),
             settings: Vec::new(),
             taken: BTreeSet::new(),
             freed: BTreeSet::new(),
@@ -203,8 +206,7 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Writes a foreign key's record.
     pub fn put_foreign_key(&mut self, record: &ForeignKeyRecord) -> SqlResult<()> {
-        self.changes
-            .push(records::write(RecordKey::ForeignKey(record.id), record)?);
+        self.changes.push(records::write_foreign_key(record)?);
         Ok(())
     }
 
@@ -563,7 +565,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             let Ok(RecordKey::ForeignKey(_)) = RecordKey::decode(&change.key) else {
                 return None;
             };
-            let key: ForeignKeyRecord = records::read(change.value.as_deref()?).ok()?;
+            let key = records::read_foreign_key(change.value.as_deref()?).ok()?;
             (key.child == record.id).then_some(key.name)
         });
         own.chain(there).any(|own| own == name) || added.into_iter().any(|added| added == name)
@@ -720,6 +722,17 @@ impl<'p, 'a> Draft<'p, 'a> {
         self.settings.extend(settings);
     }
 
+    /// Rows of a relation go by TRUNCATE; see [`DdlPlan::fires`].
+    pub fn fire_on_truncate(&mut self, relation: TableId) {
+        let triggers = self.planner.catalog().triggers_of(relation).iter();
+        for trigger in triggers.filter(|t| t.more.truncate && t.is_enabled()) {
+            let fires = &mut self.fires[usize::from(!trigger.before)];
+            if !fires.contains(&trigger.id) {
+                fires.push(trigger.id);
+            }
+        }
+    }
+
     /// Runs this when the change is done.
     pub fn then(&mut self, procedure: Arc<Procedure>) {
         self.then = Some(procedure);
@@ -780,6 +793,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             changes: self.changes,
             work: self.work,
             then: self.then,
+            fires: self.fires,
             settings: self.settings,
         };
         Ok(self.planner.command(Command::Ddl(plan), tag))

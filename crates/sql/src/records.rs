@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 11 row security of a table, 16 type, 32 role, 33 owner and privileges of an object, 34 and 35 what a role's sessions begin with, everywhere and in the database, 36 default privileges, 37 privileges on columns of a relation | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 7 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`, 6 behind `late`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 3 (1 lacks what is behind the struct: `check`, 2 `options`), of routines 2 (1 lacks `altered`), of triggers 2 (1 lacks `more`), of roles 2 (1 lacks `bypass`) |
+//! | | | byte 0: version: 1, of tables 7 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`, 6 behind `late`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 3 (1 lacks what is behind the struct: `check`, 2 `options`), of routines 2 (1 lacks `altered`), of triggers 2 (1 lacks `more`), of foreign keys 2 (1 lacks `off`), of roles 2 (1 lacks `bypass`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -30,7 +30,7 @@ use quintet_ir::{Elements, Object, ObjectKind};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Version of every record written now, but those of tables, sequences, views, routines, triggers and roles.
+/// Version of every record written now, but those of tables, sequences, views, routines, triggers, foreign keys and roles.
 const VERSION: u8 = 1;
 /// Version of a sequence's record: since it has a `cache`.
 const SEQUENCE_VERSION: u8 = 3;
@@ -54,6 +54,8 @@ const HIDDEN_VERSION: u8 = 3;
 const MORE_VERSION: u8 = 2;
 /// Of routines' records.
 const ROUTINE_VERSION: u8 = 2;
+/// Version of a foreign key's record: since it has `off`.
+const KEY_VERSION: u8 = 2;
 /// Version of a trigger's record: since it has `more`.
 const TRIGGER_VERSION: u8 = 2;
 /// Version of a role's record: since it has `bypass`.
@@ -288,6 +290,17 @@ pub(crate) struct ForeignKeyRecord {
     pub deferred: bool,
     /// The rows that were there before have been looked at.
     pub validated: bool,
+    /// The last field: records of version 1 end before it.
+    pub off: KeyOff,
+}
+
+/// Where DISABLE TRIGGER ALL has switched a foreign key off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct KeyOff {
+    /// What the child's rows refer to is not looked at.
+    pub child: bool,
+    /// Nothing follows from changes of the parent's rows.
+    pub parent: bool,
 }
 
 /// What a table is besides that is a materialized view.
@@ -800,6 +813,11 @@ pub(crate) fn write_routine(record: &RoutineRecord) -> SqlResult<CatalogChange> 
     write_as(ROUTINE_VERSION, RecordKey::Routine(record.id), record)
 }
 
+/// A foreign key's record as a change that writes it.
+pub(crate) fn write_foreign_key(record: &ForeignKeyRecord) -> SqlResult<CatalogChange> {
+    write_as(KEY_VERSION, RecordKey::ForeignKey(record.id), record)
+}
+
 /// A trigger's record as a change that writes it.
 pub(crate) fn write_trigger(record: &TriggerRecord) -> SqlResult<CatalogChange> {
     write_as(TRIGGER_VERSION, RecordKey::Trigger(record.id), record)
@@ -845,6 +863,20 @@ pub(crate) fn read_routine(value: &[u8]) -> SqlResult<RoutineRecord> {
         [ROUTINE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
         [VERSION, body @ ..] => {
             let added = postcard::to_allocvec(&Vec::<String>::new()).map_err(SqlError::internal)?;
+            let whole = [body, &added].concat();
+            postcard::from_bytes(&whole).map_err(unreadable)
+        }
+        other => read(other),
+    }
+}
+
+/// Reads a foreign key's record of any version.
+pub(crate) fn read_foreign_key(value: &[u8]) -> SqlResult<ForeignKeyRecord> {
+    let unreadable = |_| damaged("unreadable body");
+    match value {
+        [KEY_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [VERSION, body @ ..] => {
+            let added = postcard::to_allocvec(&KeyOff::default()).map_err(SqlError::internal)?;
             let whole = [body, &added].concat();
             postcard::from_bytes(&whole).map_err(unreadable)
         }

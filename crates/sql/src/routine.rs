@@ -72,7 +72,7 @@ pub(crate) use changes::{has_changes, plan_changes};
 pub(crate) use create::{find, plan_create, plan_drop};
 pub(crate) use explain::{Explained, plan_explain, readable};
 pub(crate) use fire::fires;
-pub use fire::plan_put_off;
+pub use fire::{plan_on_truncate, plan_put_off};
 pub(crate) use guise::{Own, plan_alter};
 pub(crate) use hold::hold;
 pub(crate) use matching::{Matched, check_schema, is_routine, matched, named};

@@ -1,4 +1,4 @@
-//! Triggers that were put off are called: when their transaction commits, or when SET CONSTRAINTS says so.
+//! Triggers that were put off are called: when their transaction commits, or when SET CONSTRAINTS says so; and those of TRUNCATE.
 //!
 //! Relies on: `put_off` for what waits, `direct::Run`.  Promises: they are called in the order in which they were put off, what they
 //! put off themselves behind them; who fails, fails the commit.  A statement that is run again puts them off anew.
@@ -7,6 +7,7 @@
 use super::Session;
 use super::dynamic::Dynamic;
 use super::execute::{Pulled, only_calls_commit};
+use super::portal::Portal;
 use crate::database::Schema;
 use crate::step::Pause;
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState, Value};
@@ -26,10 +27,38 @@ pub(super) struct Late {
     plans: BTreeMap<u32, ((u64, u64, RoleId), Arc<Procedure>)>,
 }
 
+/// A TRUNCATE that fires triggers.
+#[derive(Default)]
+pub(super) struct Truncating {
+    stage: Stage,
+    waiting: VecDeque<u32>,
+    call: Option<Call>,
+}
+
+/// How far a TRUNCATE has come.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Stage {
+    #[default]
+    New,
+    /// Triggers are called before it.
+    Before,
+    /// Those have been.
+    Ready,
+    /// It is done, and those behind it are called.
+    Behind,
+}
+
 struct Call {
     run: Run,
     arguments: Vec<Value>,
     dynamic: Option<Box<Dynamic>>,
+}
+
+impl Truncating {
+    /// What comes behind it is being called.
+    pub fn is_done(&self) -> bool {
+        self.stage == Stage::Behind
+    }
 }
 
 impl Session {
@@ -74,6 +103,89 @@ impl Session {
                 self.late = Some(late);
                 return Ok(Some(pause));
             }
+        }
+    }
+
+    /// Calls what fires before a TRUNCATE, once. `Some`: wait, and call again.
+    pub(super) fn fire_before_truncate(
+        &mut self,
+        portal: &mut Portal,
+        fires: &[Vec<u32>; 2],
+    ) -> SqlResult<Option<Pause>> {
+        if fires.iter().all(Vec::is_empty) {
+            return Ok(None);
+        }
+        let mut firing = portal.truncating.take().unwrap_or_default();
+        if firing.stage == Stage::New {
+            (firing.stage, firing.waiting) = (Stage::Before, fires[0].iter().copied().collect());
+        }
+        let pause = match firing.stage {
+            Stage::Before => self.fire_on_truncate(&mut firing)?,
+            _ => None,
+        };
+        if pause.is_none() && firing.stage == Stage::Before {
+            firing.stage = Stage::Ready;
+        }
+        portal.truncating = Some(firing);
+        Ok(pause)
+    }
+
+    /// The TRUNCATE is done: calls what fires behind it. `Some`: wait, and call again.
+    pub(super) fn fire_behind_truncate(
+        &mut self,
+        portal: &mut Portal,
+        fires: &[Vec<u32>; 2],
+    ) -> SqlResult<Option<Pause>> {
+        let Some(mut firing) = portal.truncating.take() else {
+            return Ok(None);
+        };
+        if firing.stage != Stage::Behind {
+            (firing.stage, firing.waiting) = (Stage::Behind, fires[1].iter().copied().collect());
+        }
+        let pause = self.fire_on_truncate(&mut firing)?;
+        if pause.is_some() {
+            portal.truncating = Some(firing);
+        }
+        Ok(pause)
+    }
+
+    fn fire_on_truncate(&mut self, firing: &mut Truncating) -> SqlResult<Option<Pause>> {
+        loop {
+            if let Some(call) = &mut firing.call
+                && let Some(pause) = self.advance_late(call)?
+            {
+                return Ok(Some(pause));
+            }
+            firing.call = None;
+            let Some(trigger) = firing.waiting.pop_front() else {
+                return Ok(None);
+            };
+            let schema: Arc<Schema> = Arc::clone(self.schema());
+            let context = self.host.plan_context(&schema.catalog);
+            let planned = quintet_sql::plan_on_truncate(trigger, &context)?;
+            let told = schema.catalog.relation_of_trigger(trigger);
+            let Some((procedure, (relation, name, within))) = planned.zip(told) else {
+                continue;
+            };
+            let mut arguments = vec![
+                Value::text("TRUNCATE"),
+                Value::Oid(relation.0),
+                Value::text(&name),
+                Value::text(&within),
+            ];
+            arguments.resize(procedure.params.len(), Value::Null);
+            let made = (
+                schema.revision,
+                self.host.settings.path_version,
+                self.host.role(),
+            );
+            let procedure = Arc::new(procedure);
+            self.ensure_txn(schema.timestamp);
+            firing.call = Some(Call {
+                run: Run::new(&self.host.direct, Arc::clone(&procedure)),
+                arguments,
+                dynamic: Dynamic::of_trigger(trigger, &procedure, made),
+            });
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Relies on: `routine::fire` for what triggers do.  Promises: a trigger's function is there and returns trigger, its columns are the
 //! table's; whoever has begun to write to the table with a plan that does not know of a change here is fenced off.
-//! Does not: ON TRUNCATE (0A000).
+//! Does not: triggers of temporary tables (0A000).
 
 mod create;
 
@@ -192,12 +192,23 @@ pub(super) fn switch(
     };
     let catalog = draft.planner.catalog();
     if matches!(kind, AtEnableTrigAll | AtDisableTrigAll) {
-        let is_side = |key: &Arc<ForeignKeyRecord>| key.child == table.id || key.parent == table.id;
-        if catalog.foreign_keys().any(is_side) {
-            return Err(SqlError::unsupported(
-                "ENABLE or DISABLE TRIGGER ALL of a table with foreign keys",
-            )
-            .hint("TRIGGER USER means all but foreign keys, which are looked at always."));
+        let is_side =
+            |key: &&Arc<ForeignKeyRecord>| key.child == table.id || key.parent == table.id;
+        for key in catalog.foreign_keys().filter(is_side) {
+            let message = "permission denied: the trigger of a foreign key is a system trigger";
+            draft.planner.must_be_superuser(message)?;
+            let mut off = key.off;
+            let is_off = matches!(kind, AtDisableTrigAll);
+            if key.child == table.id {
+                off.child = is_off;
+            }
+            if key.parent == table.id {
+                off.parent = is_off;
+            }
+            draft.put_foreign_key(&ForeignKeyRecord {
+                off,
+                ..ForeignKeyRecord::clone(key)
+            })?;
         }
     }
     let all = matches!(

@@ -26,7 +26,7 @@ mod upsert;
 
 pub(super) use follow::action;
 use late::When;
-pub use late::plan_put_off;
+pub use late::{plan_on_truncate, plan_put_off};
 
 use super::changes::Kept;
 use super::embed::{Embedding, Planned};

@@ -284,6 +284,9 @@ pub(crate) fn definition_of(
             false => format!("UPDATE OF {}", columns.join(", ")),
         });
     }
+    if trigger.more.truncate {
+        events.push("TRUNCATE".to_string());
+    }
     let kind = if trigger.constraint {
         "CONSTRAINT "
     } else {

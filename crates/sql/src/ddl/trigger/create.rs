@@ -95,9 +95,6 @@ pub(in crate::ddl) fn create(planner: &Planner, statement: &CreateTrigStmt) -> S
         }
     }
     let rows = transition_rows(planner, statement, &of)?;
-    if statement.events & TRUNCATE != 0 {
-        return Err(planner.unsupported("a trigger ON TRUNCATE", relation.location));
-    }
     let from = match &statement.constrrel {
         Some(other) => Some(row_target(planner, other)?.relation()),
         None => None,
@@ -134,7 +131,7 @@ pub(in crate::ddl) fn create(planner: &Planner, statement: &CreateTrigStmt) -> S
         enabled: 'O',
         more: TriggerMore {
             instead,
-            truncate: false,
+            truncate: statement.events & TRUNCATE != 0,
             old_rows: rows.old,
             new_rows: rows.new,
             late: statement.deferrable.then_some(statement.initdeferred),

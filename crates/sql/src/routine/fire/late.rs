@@ -8,7 +8,8 @@
 //!   commit ─► a routine of these arguments ──► the trigger's function
 //! ```
 
-use super::{Event, boolean, text};
+use super::{Event, boolean, session_that_fires, text};
+use crate::expr::and;
 use crate::planner::PlanContext;
 use crate::records::TriggerRecord;
 use crate::routine::embed::Embedding;
@@ -127,6 +128,18 @@ impl Embedding<'_, '_> {
 /// # Errors
 /// What its function's body says.
 pub fn plan_put_off(trigger: u32, context: &PlanContext) -> SqlResult<Option<Procedure>> {
+    plan_call(trigger, context, false)
+}
+
+/// How a trigger ON TRUNCATE is called, with the same arguments, where its condition holds; `None` if it is there no more.
+///
+/// # Errors
+/// What its condition and its function's body say.
+pub fn plan_on_truncate(trigger: u32, context: &PlanContext) -> SqlResult<Option<Procedure>> {
+    plan_call(trigger, context, true)
+}
+
+fn plan_call(trigger: u32, context: &PlanContext, asks: bool) -> SqlResult<Option<Procedure>> {
     let Some(record) = context.catalog.trigger(trigger) else {
         return Ok(None);
     };
@@ -149,7 +162,14 @@ pub fn plan_put_off(trigger: u32, context: &PlanContext) -> SqlResult<Option<Pro
     let mut linker = Linker::behind(1);
     let mut at = Embedding::new(context, variables, &mut linker, true);
     let routine = at.linker.number_of_trigger(trigger);
-    at.add(Action::Call {
+    let mut conditions = Vec::new();
+    if asks {
+        conditions.extend(session_that_fires(record)?);
+        if let Some(condition) = &record.condition {
+            conditions.push(at.typed(condition, SqlType::Bool, TypeMod::NONE)?);
+        }
+    }
+    let call = at.step(Action::Call {
         routine,
         arguments,
         into: Into {
@@ -158,6 +178,13 @@ pub fn plan_put_off(trigger: u32, context: &PlanContext) -> SqlResult<Option<Pro
             silent: true,
         },
     });
+    match conditions.is_empty() {
+        true => at.steps.push(call),
+        false => at.add(Action::If {
+            branches: vec![(and(conditions), vec![call])],
+            otherwise: Vec::new(),
+        }),
+    }
     let (slots, body) = (at.variables.slots, at.steps);
     let routine = Routine {
         name: String::new(),
