@@ -5,13 +5,13 @@
 //! Does not: call any outside of the transaction, or as somebody else than who commits.
 
 use super::Session;
-use super::dynamic::Dynamic;
+use super::dynamic::{Dynamic, Made};
 use super::execute::{Pulled, only_calls_commit};
 use super::portal::Portal;
 use crate::database::Schema;
 use crate::step::Pause;
-use quintet_base::{RoleId, SqlError, SqlResult, SqlState, Value};
-use quintet_direct::Run;
+use quintet_base::{SqlError, SqlResult, SqlState, Value};
+use quintet_direct::{Direct, Run};
 use quintet_ir::statement::Procedure;
 use quintet_sql::command::DdlPlan;
 use std::collections::{BTreeMap, VecDeque};
@@ -24,7 +24,25 @@ pub(super) struct Late {
     /// The one at hand.
     call: Option<Call>,
     /// How triggers are called, by their numbers.
-    plans: BTreeMap<u32, ((u64, u64, RoleId), Arc<Procedure>)>,
+    plans: BTreeMap<u32, Plan>,
+}
+
+/// How a trigger is called, and what that was planned with.
+#[derive(Clone)]
+struct Plan {
+    made: Made,
+    procedure: Arc<Procedure>,
+}
+
+impl Plan {
+    /// A call of it, with what it was put off with.
+    fn call(&self, direct: &Direct, trigger: u32, arguments: Vec<Value>) -> Call {
+        Call {
+            run: Run::new(direct, Arc::clone(&self.procedure)),
+            arguments,
+            dynamic: Dynamic::of_trigger(trigger, &self.procedure, self.made),
+        }
+    }
 }
 
 /// A TRUNCATE that fires triggers.
@@ -86,14 +104,10 @@ impl Session {
                 let Some((trigger, arguments)) = self.host.put_off.get_mut().take(place) else {
                     return Err(SqlError::internal("a call that was put off is gone"));
                 };
-                let Some(((_, procedure), made)) = self.plan_late(&mut late, trigger)? else {
+                let Some(plan) = self.plan_late(&mut late, trigger)? else {
                     continue;
                 };
-                late.call = Some(Call {
-                    run: Run::new(&self.host.direct, Arc::clone(&procedure)),
-                    arguments,
-                    dynamic: Dynamic::of_trigger(trigger, &procedure, made),
-                });
+                late.call = Some(plan.call(&self.host.direct, trigger, arguments));
             }
             let Some(mut call) = late.call.take() else {
                 continue;
@@ -174,18 +188,12 @@ impl Session {
                 Value::text(&within),
             ];
             arguments.resize(procedure.params.len(), Value::Null);
-            let made = (
-                schema.revision,
-                self.host.settings.path_version,
-                self.host.role(),
-            );
-            let procedure = Arc::new(procedure);
+            let plan = Plan {
+                made: self.made_with(&schema),
+                procedure: Arc::new(procedure),
+            };
             self.ensure_txn(schema.timestamp);
-            firing.call = Some(Call {
-                run: Run::new(&self.host.direct, Arc::clone(&procedure)),
-                arguments,
-                dynamic: Dynamic::of_trigger(trigger, &procedure, made),
-            });
+            firing.call = Some(plan.call(&self.host.direct, trigger, arguments));
         }
     }
 
@@ -215,28 +223,27 @@ impl Session {
     }
 
     /// How a trigger is called, as the schema is; `None` if it is there no more.
-    #[allow(clippy::type_complexity)]
-    fn plan_late(
-        &mut self,
-        late: &mut Late,
-        trigger: u32,
-    ) -> SqlResult<Option<(((u64, u64, RoleId), Arc<Procedure>), (u64, u64, RoleId))>> {
+    fn plan_late(&mut self, late: &mut Late, trigger: u32) -> SqlResult<Option<Plan>> {
         let schema: Arc<Schema> = Arc::clone(self.schema());
-        let made = (
-            schema.revision,
-            self.host.settings.path_version,
-            self.host.role(),
-        );
-        if let Some(known) = late.plans.get(&trigger).filter(|(known, _)| *known == made) {
-            return Ok(Some((known.clone(), made)));
+        let made = self.made_with(&schema);
+        if let Some(known) = late.plans.get(&trigger).filter(|plan| plan.made == made) {
+            return Ok(Some(known.clone()));
         }
         let context = self.host.plan_context(&schema.catalog);
         let Some(procedure) = quintet_sql::plan_put_off(trigger, &context)? else {
             return Ok(None);
         };
-        let known = (made, Arc::new(procedure));
-        late.plans.insert(trigger, known.clone());
-        Ok(Some((known, made)))
+        let plan = Plan {
+            made,
+            procedure: Arc::new(procedure),
+        };
+        late.plans.insert(trigger, plan.clone());
+        Ok(Some(plan))
+    }
+
+    fn made_with(&self, schema: &Schema) -> Made {
+        let path = self.host.settings.path_version;
+        (schema.revision, path, self.host.role())
     }
 
     /// Refuses to change a table that has triggers waiting for the end of the transaction.
