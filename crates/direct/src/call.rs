@@ -491,6 +491,7 @@ impl Call {
                     let so_far = SoFar {
                         mark: context.txn.mark(),
                         notified: context.host.notified(),
+                        put_off: context.host.put_off_so_far(),
                         opened: cursors.map_or(0, |cursors| cursors.borrow().opened()),
                     };
                     self.guards += 1;
@@ -794,6 +795,7 @@ impl Call {
                 let so_far = guard.so_far();
                 context.txn.rollback_to(so_far.mark);
                 context.host.notify_no_more(so_far.notified);
+                context.host.put_off_no_more(so_far.put_off);
                 if let Some(cursors) = context.host.cursors() {
                     cursors.borrow_mut().back_to(so_far.opened);
                 }

@@ -4,6 +4,7 @@
 //! Does not: undo anything; who handles does.
 
 use quintet_base::{SqlError, SqlState};
+use quintet_ir::PutOffSoFar;
 use quintet_ir::code::{Code, Heights, Operation, Place};
 use quintet_tc::Mark;
 
@@ -26,6 +27,8 @@ pub(crate) struct SoFar {
     pub mark: Mark,
     /// Which notifications stay.
     pub notified: usize,
+    /// What was put off that stays.
+    pub put_off: PutOffSoFar,
     /// Which cursors stay.
     pub opened: u64,
 }

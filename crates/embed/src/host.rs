@@ -6,18 +6,21 @@
 use crate::channels::Channels;
 use crate::database::Schema;
 use crate::guised::Guised;
+use crate::put_off::PutOff;
 use crate::session::CursorNames;
 use crate::settings::{Settings, refuse_restricted};
 use crate::spill::SpillRoom;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{
-    RoleId, RoutineId, SequenceId, SqlError, SqlResult, SqlState, SqlType, TableId,
+    RoleId, RoutineId, SequenceId, SqlError, SqlResult, SqlState, SqlType, TableId, Value,
 };
 use quintet_direct::Direct;
 use quintet_ir::cursors::Cursors;
 use quintet_ir::dynamic::Planned;
 use quintet_ir::schema::SequenceDef;
-use quintet_ir::{Guise, Need, Object, ObjectKind, Privileges, Program, SequenceState, Spill};
+use quintet_ir::{
+    Guise, Need, Object, ObjectKind, Privileges, Program, PutOffSoFar, SequenceState, Spill,
+};
 use quintet_rt::{Clock, Rand};
 use quintet_sql::command::{Command, Notice};
 use quintet_sql::{Catalog, PlanContext, RowSecurity, Who};
@@ -60,6 +63,8 @@ pub(crate) struct SessionHost {
     pub channels: Arc<Channels>,
     /// What NOTIFY has been given in this transaction: channel, payload.
     pub said: RefCell<Vec<(String, String)>>,
+    /// Calls of triggers that wait for the end of the transaction.
+    pub put_off: RefCell<PutOff>,
     /// What routines have opened.
     pub cursors: RefCell<Cursors>,
     /// What clients have declared.
@@ -323,6 +328,18 @@ impl quintet_ir::Host for SessionHost {
 
     fn notify_no_more(&self, notified: usize) {
         self.said.borrow_mut().truncate(notified);
+    }
+
+    fn put_off(&self, trigger: u32, deferred: bool, arguments: &[&Value]) -> SqlResult<bool> {
+        self.put_off.borrow_mut().add(trigger, deferred, arguments)
+    }
+
+    fn put_off_so_far(&self) -> PutOffSoFar {
+        self.put_off.borrow().so_far()
+    }
+
+    fn put_off_no_more(&self, so_far: PutOffSoFar) {
+        self.put_off.borrow_mut().back_to(so_far);
     }
 
     fn cursors(&self) -> Option<&RefCell<Cursors>> {

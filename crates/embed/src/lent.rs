@@ -9,7 +9,7 @@ use crate::database::Schema;
 use crate::host::{SessionHost, no_sequence};
 use crate::settings::Settings;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{RoleId, RoutineId, SequenceId, SqlError, SqlResult, TableId};
+use quintet_base::{RoleId, RoutineId, SequenceId, SqlError, SqlResult, TableId, Value};
 use quintet_direct::Direct;
 use quintet_ir::{Need, Program, SequenceState};
 use quintet_rt::Clock;
@@ -131,6 +131,10 @@ impl quintet_ir::Host for LentHost {
     }
 
     fn program(&self, _: RoutineId) -> SqlResult<Arc<Program>> {
+        Err(self.ask_session())
+    }
+
+    fn put_off(&self, _: u32, _: bool, _: &[&Value]) -> SqlResult<bool> {
         Err(self.ask_session())
     }
 

@@ -52,6 +52,7 @@ mod host;
 mod kv;
 mod lent;
 mod past;
+mod put_off;
 mod session;
 mod settings;
 mod spill;

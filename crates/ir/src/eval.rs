@@ -40,6 +40,15 @@ pub struct SequenceState {
     pub reserved: i64,
 }
 
+/// How much a transaction has put off until its end; see [`Host::put_off`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PutOffSoFar {
+    /// Calls, and notes that some were made.
+    pub calls: usize,
+    /// What SET CONSTRAINTS has said.
+    pub modes: usize,
+}
+
 /// What expressions may ask of the session that runs them.
 pub trait Host {
     /// now(): when the transaction began, microseconds since 2000-01-01 UTC.
@@ -152,6 +161,24 @@ pub trait Host {
     /// What it wanted to notify since then was undone.
     fn notify_no_more(&self, notified: usize) {
         let _ = notified;
+    }
+    /// Keeps the call of a deferrable trigger until the transaction commits; false: it is to be made now. `deferred`: what was
+    /// said when it was made, which SET CONSTRAINTS may have changed.
+    ///
+    /// # Errors
+    /// `53200` for too many; `0A000` where no session keeps them.
+    fn put_off(&self, trigger: u32, deferred: bool, arguments: &[&Value]) -> SqlResult<bool> {
+        let _ = (deferred, arguments);
+        let what = format!("trigger {trigger}, which may be deferred, here");
+        Err(SqlError::unsupported(what))
+    }
+    /// How much was put off so far, and said of when.
+    fn put_off_so_far(&self) -> PutOffSoFar {
+        PutOffSoFar::default()
+    }
+    /// What was put off since then was undone.
+    fn put_off_no_more(&self, so_far: PutOffSoFar) {
+        let _ = so_far;
     }
     /// The cursors that the session's routines have opened; none where there is no session.
     fn cursors(&self) -> Option<&RefCell<Cursors>> {

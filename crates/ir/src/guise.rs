@@ -150,6 +150,23 @@ macro_rules! ask_the_session {
             self.host.notify_no_more(notified);
         }
 
+        fn put_off(
+            &self,
+            trigger: u32,
+            deferred: bool,
+            arguments: &[&::quintet_base::Value],
+        ) -> ::quintet_base::SqlResult<bool> {
+            self.host.put_off(trigger, deferred, arguments)
+        }
+
+        fn put_off_so_far(&self) -> $crate::PutOffSoFar {
+            self.host.put_off_so_far()
+        }
+
+        fn put_off_no_more(&self, so_far: $crate::PutOffSoFar) {
+            self.host.put_off_no_more(so_far);
+        }
+
         fn program(
             &self,
             routine: ::quintet_base::RoutineId,

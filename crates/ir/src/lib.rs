@@ -72,7 +72,9 @@ pub mod validate;
 pub mod window;
 
 pub use elements::{Elements, Sought, Test};
-pub use eval::{Host, SequenceState, Spill, eval, eval_predicate, leaf, out_of_memory};
+pub use eval::{
+    Host, PutOffSoFar, SequenceState, Spill, eval, eval_predicate, leaf, out_of_memory,
+};
 pub use expr::{CompareOp, Expr};
 pub use fold::{DetachedHost, fold};
 pub use formula::{Computed, Formula};

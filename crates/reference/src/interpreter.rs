@@ -12,7 +12,7 @@ use quintet_ir::Need;
 use quintet_ir::cursors::Cursors;
 use quintet_ir::routine::{Callee, Output};
 use quintet_ir::statement::Body;
-use quintet_ir::{Host, Procedure, Program};
+use quintet_ir::{Host, Procedure, Program, PutOffSoFar};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -232,6 +232,18 @@ impl Host for Interpreter<'_> {
 
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
         self.session.setval(sequence, value, is_called)
+    }
+
+    fn put_off(&self, trigger: u32, deferred: bool, arguments: &[&Value]) -> SqlResult<bool> {
+        self.session.put_off(trigger, deferred, arguments)
+    }
+
+    fn put_off_so_far(&self) -> PutOffSoFar {
+        self.session.put_off_so_far()
+    }
+
+    fn put_off_no_more(&self, so_far: PutOffSoFar) {
+        self.session.put_off_no_more(so_far);
     }
 
     fn notify(&self, channel: &str, payload: &str) -> SqlResult<()> {

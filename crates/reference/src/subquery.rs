@@ -131,6 +131,10 @@ impl Host for Asking<'_> {
         self.0.interpreter.setting(name)
     }
 
+    fn put_off(&self, trigger: u32, deferred: bool, arguments: &[&Value]) -> SqlResult<bool> {
+        self.0.interpreter.put_off(trigger, deferred, arguments)
+    }
+
     fn notify(&self, channel: &str, payload: &str) -> SqlResult<()> {
         self.0.interpreter.notify(channel, payload)
     }

@@ -23,6 +23,7 @@ use crate::routine::{StoredRoutine, Variants, built_in, is_polymorphic};
 use crate::stored;
 use crate::system;
 use quintet_base::objects::name_marked;
+use quintet_base::types::ROW_TYPE;
 use quintet_base::{ConstraintId, IndexId, RoutineId, SequenceId, SpaceId, SqlResult, TableId};
 use quintet_ir::Program;
 use quintet_ir::partition::Partitions;
@@ -198,7 +199,7 @@ impl Catalog {
                     next.routines.remove(&id);
                 }
                 (RecordKey::ForeignKey(id), Some(value)) => {
-                    let record: ForeignKeyRecord = records::read(value)?;
+                    let record = records::read_foreign_key(value)?;
                     next.foreign_keys.insert(id, Arc::new(record));
                 }
                 (RecordKey::ForeignKey(id), None) => {
@@ -221,7 +222,11 @@ impl Catalog {
                     replace(&mut next.matviews, id, value.as_deref())?;
                 }
                 (RecordKey::Trigger(number), value) => {
-                    replace(&mut next.triggers, number, value.as_deref())?;
+                    let record = value.as_deref().map(records::read_trigger);
+                    match record.transpose()? {
+                        Some(record) => next.triggers.insert(number, Arc::new(record)),
+                        None => next.triggers.remove(&number),
+                    };
                     triggers_changed = true;
                 }
                 (RecordKey::Security(id), value) => {
@@ -619,6 +624,23 @@ impl Catalog {
     /// A trigger by its number.
     pub(crate) fn trigger(&self, number: u32) -> Option<&Arc<TriggerRecord>> {
         self.triggers.get(&number)
+    }
+
+    /// The table, partition or view that has a trigger; a view as a table that is nowhere.
+    pub(crate) fn triggered(&self, id: TableId) -> Option<TableRef> {
+        self.table_of_type(id.0 | ROW_TYPE)
+    }
+
+    /// The table that a trigger's rows are in, and what it is called.
+    pub fn table_of_trigger(&self, number: u32) -> Option<(TableId, String)> {
+        let table = self.rows_of(self.trigger(number)?.table)?;
+        Some((table.id, table.name.clone()))
+    }
+
+    /// What a trigger's function is told of its relation: its number, its name and its schema.
+    pub fn relation_of_trigger(&self, number: u32) -> Option<(TableId, String, String)> {
+        let table = self.rows_of(self.trigger(number)?.table)?;
+        Some((table.relation(), table.name.clone(), table.schema.clone()))
     }
 
     /// All triggers, oldest first.

@@ -237,6 +237,8 @@ pub struct DdlPlan {
     pub work: Vec<Work>,
     /// What is run when the change is done, by the schema as it is then: CREATE TABLE AS puts its rows in.
     pub then: Option<Arc<Procedure>>,
+    /// Triggers that it fires, by their numbers: before it, and behind it.
+    pub fires: [Vec<u32>; 2],
     /// Names and values that are kept for later: the session knows whether it would take them.
     pub settings: Vec<(String, String)>,
     /// What becomes of a database as a whole: outside of transaction blocks, and nobody else may be there who is in the way.
@@ -257,6 +259,17 @@ impl DdlPlan {
             Ok(_) => false,
         };
         !tables.is_empty() && self.changes.iter().any(touches)
+    }
+
+    /// Whether it changes this table, or this trigger.
+    pub fn changes_fired(&self, table: TableId, trigger: u32) -> bool {
+        self.changes
+            .iter()
+            .any(|change| match RecordKey::decode(&change.key) {
+                Ok(RecordKey::Table(id)) => id == table,
+                Ok(RecordKey::Trigger(number)) => number == trigger,
+                _ => false,
+            })
     }
 }
 

@@ -21,6 +21,7 @@ use crate::rewrite::{is_volatile, one_row, transform};
 use crate::scope::{Output, Scope};
 use crate::select::plan_query;
 use crate::tree::{node, string};
+use crate::updatable::fired as fired_by;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     Alias, ColumnRef, CopyStmt, DefElem, FuncCall, InsertStmt, LimitOption, List, Node,
@@ -30,7 +31,7 @@ use pg_query::protobuf::{
 use quintet_base::types::format_type;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::plan::Plan;
-use quintet_ir::schema::TableDef;
+use quintet_ir::schema::{TableDef, TableRef};
 use quintet_ir::statement::{Body, Insert, OutputColumn, Procedure};
 use quintet_ir::{Expr, Need, Part, Privileges, Statement};
 use std::sync::Arc;
@@ -130,8 +131,13 @@ fn plan_from(
     about: About,
 ) -> SqlResult<CopyFrom> {
     let relation = required(statement.relation.as_ref())?;
-    refuse_view(planner, relation, true)?;
-    let table = row_target(planner, relation)?;
+    let table = match view_with_triggers(planner, relation)? {
+        Some(view) => view,
+        None => {
+            refuse_view(planner, relation, true)?;
+            row_target(planner, relation)?
+        }
+    };
     planner.need_target(table.relation(), Privileges::INSERT);
     refuse_change(planner.context, table.id)?;
     may_first(planner, &table, Privileges::INSERT)?;
@@ -370,6 +376,17 @@ fn may_first(planner: &Planner, table: &TableDef, privileges: Privileges) -> Sql
 }
 
 /// A view has no rows of its own to be copied.
+/// A view whose triggers do what an INSERT asks, as a table that is nowhere.
+fn view_with_triggers(planner: &Planner, relation: &RangeVar) -> SqlResult<Option<TableRef>> {
+    Ok(match find_named(planner, relation)? {
+        Some(Relation::View(id)) if fired_by(planner.catalog(), id)[2] => {
+            planner.use_relation(id);
+            planner.catalog().triggered(id)
+        }
+        _ => None,
+    })
+}
+
 fn refuse_view(planner: &Planner, relation: &RangeVar, from: bool) -> SqlResult<()> {
     let Some(Relation::View(_)) = find_named(planner, relation)? else {
         return Ok(());

@@ -463,6 +463,17 @@ fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
         }
         planner.must_have(table_object(table.id), Privileges::TRUNCATE)?;
     }
+    let below = |id| planner.catalog().divisions().below(id);
+    for id in tables
+        .iter()
+        .map(|table| table.id)
+        .chain(parts.iter().map(|part| part.0))
+    {
+        draft.fire_on_truncate(id);
+        for part in below(id) {
+            draft.fire_on_truncate(part.id);
+        }
+    }
     parts.retain(|(_, part)| !tables.iter().any(|table| table.id == part.id));
     for table in tables {
         leave_rows(&mut draft, &table)?;

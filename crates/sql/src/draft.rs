@@ -41,6 +41,8 @@ pub(crate) struct Draft<'p, 'a> {
     work: Vec<Work>,
     /// See [`DdlPlan::then`].
     then: Option<Arc<Procedure>>,
+    /// See [`DdlPlan::fires`].
+    fires: [Vec<u32>; 2],
     /// See [`DdlPlan::settings`].
     settings: Vec<(String, String)>,
     /// See [`DdlPlan::database`].
@@ -59,6 +61,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             changes: Vec::new(),
             work: Vec::new(),
             then: None,
+            fires: Default::default(),
             settings: Vec::new(),
             database: None,
             taken: BTreeSet::new(),
@@ -207,8 +210,7 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Writes a foreign key's record.
     pub fn put_foreign_key(&mut self, record: &ForeignKeyRecord) -> SqlResult<()> {
-        self.changes
-            .push(records::write(RecordKey::ForeignKey(record.id), record)?);
+        self.changes.push(records::write_foreign_key(record)?);
         Ok(())
     }
 
@@ -223,6 +225,7 @@ impl<'p, 'a> Draft<'p, 'a> {
         if let Some(view) = self.planner.catalog().view(id) {
             self.free_name(&view.name);
         }
+        self.drop_triggers(id);
         self.changes.push(records::remove(RecordKey::View(id)));
     }
 
@@ -289,8 +292,7 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Writes a trigger's record.
     pub fn put_trigger(&mut self, record: &TriggerRecord) -> SqlResult<()> {
-        let key = RecordKey::Trigger(record.id);
-        self.changes.push(records::write(key, record)?);
+        self.changes.push(records::write_trigger(record)?);
         Ok(())
     }
 
@@ -598,7 +600,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             let Ok(RecordKey::ForeignKey(_)) = RecordKey::decode(&change.key) else {
                 return None;
             };
-            let key: ForeignKeyRecord = records::read(change.value.as_deref()?).ok()?;
+            let key = records::read_foreign_key(change.value.as_deref()?).ok()?;
             (key.child == record.id).then_some(key.name)
         });
         own.chain(there).any(|own| own == name) || added.into_iter().any(|added| added == name)
@@ -692,7 +694,8 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Removes the triggers of a table or partition that goes.
     pub fn drop_triggers(&mut self, id: TableId) {
-        for trigger in self.planner.catalog().triggers_of(id) {
+        let of = |trigger: &TriggerRecord| trigger.table == id || trigger.more.from == Some(id);
+        for trigger in self.planner.catalog().triggers().filter(|t| of(t)) {
             self.drop_trigger(trigger.id);
         }
     }
@@ -752,6 +755,17 @@ impl<'p, 'a> Draft<'p, 'a> {
     /// The change is refused if one of these settings is none, or cannot have its value.
     pub fn check_settings(&mut self, settings: Vec<(String, String)>) {
         self.settings.extend(settings);
+    }
+
+    /// Rows of a relation go by TRUNCATE; see [`DdlPlan::fires`].
+    pub fn fire_on_truncate(&mut self, relation: TableId) {
+        let triggers = self.planner.catalog().triggers_of(relation).iter();
+        for trigger in triggers.filter(|t| t.more.truncate && t.is_enabled()) {
+            let fires = &mut self.fires[usize::from(!trigger.before)];
+            if !fires.contains(&trigger.id) {
+                fires.push(trigger.id);
+            }
+        }
     }
 
     /// Runs this when the change is done.
@@ -814,6 +828,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             changes: self.changes,
             work: self.work,
             then: self.then,
+            fires: self.fires,
             settings: self.settings,
             database: self.database,
         };

@@ -357,12 +357,15 @@ impl Catalog {
     /// What makes a trigger, and switches it off if it is.
     fn trigger_texts(&self, trigger: &TriggerRecord) -> SqlResult<Vec<String>> {
         let missing = || SqlError::internal("a trigger of what is not there");
-        let table = &self.rows_of(trigger.table).ok_or_else(missing)?;
+        let table = &self.triggered(trigger.table).ok_or_else(missing)?;
         let function = self.routine(trigger.function).ok_or_else(missing)?;
         let name = qualified(&table.schema, &table.name);
         let function = qualified(&function.record.schema, &function.record.name);
         let condition = trigger.condition.clone();
-        let mut texts = vec![definition_of(trigger, table, &name, &function, condition)];
+        let from = trigger.more.from.and_then(|from| self.rows_of(from));
+        let from = from.map(|from| qualified(&from.schema, &from.name));
+        let names = (name.as_str(), from.as_deref());
+        let mut texts = vec![definition_of(trigger, table, names, &function, condition)];
         let switched = match trigger.enabled {
             'O' => None,
             'D' => Some("DISABLE TRIGGER"),
@@ -477,7 +480,7 @@ impl Catalog {
         }
         if comment.class == system::PG_TRIGGER {
             let trigger = self.trigger(number)?;
-            let table = self.rows_of(trigger.table)?;
+            let table = self.triggered(trigger.table)?;
             let table = qualified(&table.schema, &table.name);
             return Some(format!("TRIGGER {} ON {table}", quoted(&trigger.name)));
         }

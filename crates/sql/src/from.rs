@@ -279,6 +279,7 @@ pub(crate) fn target_table(planner: &Planner, relation: &RangeVar) -> SqlResult<
 /// # Errors
 /// `42P01`, `42809` for what is no table.
 pub(crate) fn row_target(planner: &Planner, relation: &RangeVar) -> SqlResult<TableRef> {
+    refuse_rows_named(planner, relation)?;
     if let Some(table) = find_table(planner, relation)? {
         return Ok(table);
     }
@@ -379,6 +380,10 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
             drop(with);
             return bind_with(planner, place, relation, start);
         }
+        drop(with);
+        if let Some(query) = rows_named(planner, relation) {
+            return bind_rows(planner, relation, query, start);
+        }
     }
     // pg_catalog is searched first, as in PostgreSQL.
     if let Some(system) = system::relation(planner, &relation.schemaname, &relation.relname) {
@@ -437,6 +442,47 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
         from.add_table(&table, name, own_name);
         from.secure(planner, &table, is_locked(planner, name))?;
     }
+    rename_columns(planner, &mut from, relation.alias.as_ref())?;
+    Ok(from)
+}
+
+/// The query of rows that a trigger's function knows by a name.
+fn rows_named<'p>(planner: &'p Planner, relation: &RangeVar) -> Option<&'p Node> {
+    let tables = &planner.variables?.tables;
+    let mut named = tables.iter();
+    let found = named.find(|(name, _)| *name == relation.relname);
+    found
+        .map(|(_, query)| query)
+        .filter(|_| relation.schemaname.is_empty())
+}
+
+/// What a trigger's function knows by a name is only read.
+///
+/// # Errors
+/// `0A000`.
+pub(crate) fn refuse_rows_named(planner: &Planner, relation: &RangeVar) -> SqlResult<()> {
+    if rows_named(planner, relation).is_none() {
+        return Ok(());
+    }
+    let name = &relation.relname;
+    let message = format!("relation \"{name}\" cannot be the target of a modifying statement");
+    Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+}
+
+/// Rows that a trigger's function knows by a name, as an item of FROM.
+fn bind_rows(
+    planner: &Planner,
+    relation: &RangeVar,
+    query: &Node,
+    start: usize,
+) -> SqlResult<From> {
+    let Some(NodeEnum::SelectStmt(select)) = inner(query) else {
+        return Err(SqlError::internal("rows of no query"));
+    };
+    let mut from = starting_at(start);
+    let name = alias_or(relation.alias.as_ref(), &relation.relname);
+    let planned = planner.deeper(|| plan_query(planner, select, None))?;
+    add_plan(&mut from, planned.plan, &planned.outputs, name, None);
     rename_columns(planner, &mut from, relation.alias.as_ref())?;
     Ok(from)
 }

@@ -133,7 +133,7 @@ pub use kind::Kind;
 pub use normalize::{Normalized, normalize};
 pub use parse::{Parsed, parse};
 pub use planner::{DynamicColumns, NOTHING_DYNAMIC, PlanContext, Who, plan, plan_sized};
-pub use routine::program;
+pub use routine::{plan_on_truncate, plan_put_off, program};
 pub use row_security::RowSecurity;
 pub use secrets::without_passwords;
 pub use sizes::Sizes;

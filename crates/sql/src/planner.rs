@@ -605,12 +605,6 @@ impl<'a> Planner<'a> {
         self.needs.borrow_mut().extend(needs);
     }
 
-    /// A view is read: what its query needs, its owner must have.
-    pub fn need_view(&self, view: TableId, inside: Vec<Need>) {
-        self.need_source(view);
-        self.need_of_view(view, inside);
-    }
-
     /// Who owns a relation.
     pub fn owner_of(&self, relation: TableId) -> RoleId {
         let object = Object {

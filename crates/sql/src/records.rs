@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 11 row security of a table, 16 type, 32 role, 33 owner and privileges of an object, 34 and 35 what a role's sessions begin with, everywhere and in the database, 36 default privileges, 37 privileges on columns of a relation | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 7 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`, 6 behind `late`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 3 (1 lacks what is behind the struct: `check`, 2 `options`), of routines 2 (1 lacks `altered`), of roles 2 (1 lacks `bypass`) |
+//! | | | byte 0: version: 1, of tables 7 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`, 6 behind `late`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 3 (1 lacks what is behind the struct: `check`, 2 `options`), of routines 2 (1 lacks `altered`), of triggers 2 (1 lacks `more`), of foreign keys 2 (1 lacks `off`), of roles 2 (1 lacks `bypass`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -30,7 +30,7 @@ use quintet_ir::{Elements, Object, ObjectKind};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Version of every record written now, but those of tables, sequences, views, routines and roles.
+/// Version of every record written now, but those of tables, sequences, views, routines, triggers, foreign keys and roles.
 const VERSION: u8 = 1;
 /// Version of a sequence's record: since it has a `cache`.
 const SEQUENCE_VERSION: u8 = 3;
@@ -56,6 +56,10 @@ const HIDDEN_VERSION: u8 = 3;
 const MORE_VERSION: u8 = 2;
 /// Of routines' records.
 const ROUTINE_VERSION: u8 = 2;
+/// Version of a foreign key's record: since it has `off`.
+const KEY_VERSION: u8 = 2;
+/// Version of a trigger's record: since it has `more`.
+const TRIGGER_VERSION: u8 = 2;
 /// Version of a role's record: since it has `bypass`.
 const ROLE_VERSION: u8 = 2;
 
@@ -288,6 +292,17 @@ pub(crate) struct ForeignKeyRecord {
     pub deferred: bool,
     /// The rows that were there before have been looked at.
     pub validated: bool,
+    /// The last field: records of version 1 end before it.
+    pub off: KeyOff,
+}
+
+/// Where DISABLE TRIGGER ALL has switched a foreign key off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct KeyOff {
+    /// What the child's rows refer to is not looked at.
+    pub child: bool,
+    /// Nothing follows from changes of the parent's rows.
+    pub parent: bool,
 }
 
 /// What a table is besides that is a materialized view.
@@ -319,16 +334,42 @@ pub(crate) struct TriggerRecord {
     pub condition: Option<String>,
     /// TG_ARGV.
     pub arguments: Vec<String>,
-    /// CREATE CONSTRAINT TRIGGER, which is never deferred.
+    /// CREATE CONSTRAINT TRIGGER.
     pub constraint: bool,
     /// As PostgreSQL's catalogue has it: `O`, `D`, `R`, `A`.
     pub enabled: char,
+    /// The last field: records of version 1 end before it.
+    pub more: TriggerMore,
+}
+
+/// What a trigger's record says since version 2.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TriggerMore {
+    /// INSTEAD OF: of a view. It is neither `before` nor after.
+    pub instead: bool,
+    pub truncate: bool,
+    /// REFERENCING: what the trigger's function calls the rows as they were, and as they are.
+    pub old_rows: Option<String>,
+    pub new_rows: Option<String>,
+    /// DEFERRABLE; whether INITIALLY DEFERRED.
+    pub late: Option<bool>,
+    /// FROM: the other table of a constraint.
+    pub from: Option<TableId>,
 }
 
 impl TriggerRecord {
     /// Whether it fires at all.
     pub fn is_enabled(&self) -> bool {
         self.enabled != 'D'
+    }
+
+    /// TG_WHEN.
+    pub fn timing(&self) -> &'static str {
+        match (self.more.instead, self.before) {
+            (true, _) => "INSTEAD OF",
+            (false, true) => "BEFORE",
+            (false, false) => "AFTER",
+        }
     }
 
     /// Whether it fires in a replica's session, or in any other.
@@ -786,6 +827,16 @@ pub(crate) fn write_routine(record: &RoutineRecord) -> SqlResult<CatalogChange> 
     write_as(ROUTINE_VERSION, RecordKey::Routine(record.id), record)
 }
 
+/// A foreign key's record as a change that writes it.
+pub(crate) fn write_foreign_key(record: &ForeignKeyRecord) -> SqlResult<CatalogChange> {
+    write_as(KEY_VERSION, RecordKey::ForeignKey(record.id), record)
+}
+
+/// A trigger's record as a change that writes it.
+pub(crate) fn write_trigger(record: &TriggerRecord) -> SqlResult<CatalogChange> {
+    write_as(TRIGGER_VERSION, RecordKey::Trigger(record.id), record)
+}
+
 /// A role's record as a change that writes it.
 pub(crate) fn write_role(record: &RoleRecord) -> SqlResult<CatalogChange> {
     write_as(ROLE_VERSION, RecordKey::Role(record.id), record)
@@ -826,6 +877,35 @@ pub(crate) fn read_routine(value: &[u8]) -> SqlResult<RoutineRecord> {
         [ROUTINE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
         [VERSION, body @ ..] => {
             let added = postcard::to_allocvec(&Vec::<String>::new()).map_err(SqlError::internal)?;
+            let whole = [body, &added].concat();
+            postcard::from_bytes(&whole).map_err(unreadable)
+        }
+        other => read(other),
+    }
+}
+
+/// Reads a foreign key's record of any version.
+pub(crate) fn read_foreign_key(value: &[u8]) -> SqlResult<ForeignKeyRecord> {
+    let unreadable = |_| damaged("unreadable body");
+    match value {
+        [KEY_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [VERSION, body @ ..] => {
+            let added = postcard::to_allocvec(&KeyOff::default()).map_err(SqlError::internal)?;
+            let whole = [body, &added].concat();
+            postcard::from_bytes(&whole).map_err(unreadable)
+        }
+        other => read(other),
+    }
+}
+
+/// Reads a trigger's record of any version.
+pub(crate) fn read_trigger(value: &[u8]) -> SqlResult<TriggerRecord> {
+    let unreadable = |_| damaged("unreadable body");
+    match value {
+        [TRIGGER_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [VERSION, body @ ..] => {
+            let added =
+                postcard::to_allocvec(&TriggerMore::default()).map_err(SqlError::internal)?;
             let whole = [body, &added].concat();
             postcard::from_bytes(&whole).map_err(unreadable)
         }

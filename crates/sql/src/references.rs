@@ -34,7 +34,8 @@ pub(crate) fn of_table(
         }
     }
     let matters = |key: &&Arc<ForeignKeyRecord>| {
-        changing.contains(&key.child) || changing.contains(&key.parent)
+        let child = changing.contains(&key.child) && !key.off.child;
+        child || changing.contains(&key.parent) && !key.off.parent
     };
     let mut numbers = changing.clone();
     let mut number_of = |table: TableId| {

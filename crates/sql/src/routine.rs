@@ -23,7 +23,7 @@
 //! | `hold` | statements whose expressions call functions |
 //! | `changes` | WITH queries that change rows |
 //! | `merge` | MERGE |
-//! | `fire`, `fire/rows`, `fire/upsert` | changes of tables that have triggers |
+//! | `fire`, `fire/rows`, `fire/kept`, `fire/upsert`, `fire/instead`, `fire/late` | changes of tables and views that have triggers |
 //! | `link` | a routine with those it calls, as one program |
 //! | `embed` | texts of SQL inside a routine to expressions and statements |
 //! | `lower` | bodies in PL/pgSQL to steps; `lower/declare` variables, `lower/assign` targets, `lower/raise` messages, `lower/cursor`, `lower/portal` and `lower/current` cursors |
@@ -72,6 +72,7 @@ pub(crate) use changes::{has_changes, plan_changes};
 pub(crate) use create::{find, plan_create, plan_drop};
 pub(crate) use explain::{Explained, plan_explain, readable};
 pub(crate) use fire::fires;
+pub use fire::{plan_on_truncate, plan_put_off};
 pub(crate) use guise::{Own, plan_alter};
 pub(crate) use hold::hold;
 pub(crate) use matching::{Matched, check_schema, is_routine, matched, named};

@@ -5,20 +5,26 @@
 //! views: a column of the view is an expression over the table's row, what the view selects by is one more condition, and
 //! WITH CHECK OPTION is one more check that the statement's own table has. Whoever owns a view needs what the statement
 //! does below it.
-//! Does not: conditions with subqueries or users' functions as checks (0A000); INSTEAD OF triggers, rules.
+//! A view whose INSTEAD OF triggers do what is asked is like a table of the rows that it shows, which is nowhere (`instead`).
+//! Does not: conditions with subqueries or users' functions as checks (0A000); rules.
 //!
 //! ```text
 //!   UPDATE view SET k = 1 WHERE e > 2      view: SELECT id AS k, a + 1 AS e FROM t WHERE a > 0
 //!   UPDATE t SET id = 1 WHERE a + 1 > 2 AND a > 0
 //! ```
 
+mod instead;
 mod simple;
+
+pub(crate) use instead::{fired, possible_with_triggers};
 
 use crate::catalog::Relation;
 use crate::coerce;
 use crate::ddl::{refuse_change, table_object};
 use crate::expr::Binder;
-use crate::from::{Doing, From, alias_or, find_named, heed_only, row_target};
+use crate::from::{
+    Doing, From, Source, alias_or, find_named, heed_only, refuse_rows_named, row_target,
+};
 use crate::insert::column_number;
 use crate::names;
 use crate::planner::Planner;
@@ -33,6 +39,7 @@ use crate::view::context_within;
 use pg_query::protobuf::RangeVar;
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::expr::Truth;
+use quintet_ir::plan::Plan;
 use quintet_ir::schema::{CheckDef, CheckKind, TableDef, TableRef};
 use quintet_ir::statement::{ConflictAction, Insert};
 use quintet_ir::{Expr, Need, Part, Privileges};
@@ -58,6 +65,8 @@ pub(crate) struct Target {
     /// The table whose rows change, with what views check of new ones.
     pub table: TableRef,
     seen: Option<Seen>,
+    /// The table is a view with INSTEAD OF triggers: what it shows, if the statement asks for that.
+    shown: Option<Plan>,
 }
 
 /// How a view shows the table.
@@ -105,7 +114,11 @@ impl Fixed {
 impl Target {
     /// A table by itself.
     pub fn of_table(table: TableRef) -> Target {
-        Target { table, seen: None }
+        Target {
+            table,
+            seen: None,
+            shown: None,
+        }
     }
 
     /// What a name stands for whose rows a statement changes.
@@ -113,11 +126,15 @@ impl Target {
     /// # Errors
     /// `55000` for a view through which nothing can be changed, `42P01`, `42809` for what is no table.
     pub fn find(planner: &Planner, relation: &RangeVar, doing: Doing) -> SqlResult<Target> {
+        refuse_rows_named(planner, relation)?;
         match find_named(planner, relation)? {
             Some(Relation::View(id)) if planner.catalog().view(id).is_some() => {
                 planner.use_relation(id);
                 let view = planner.catalog().view(id).cloned();
                 let view = view.ok_or_else(|| SqlError::internal("a view is gone"))?;
+                if instead::has_triggers(planner.catalog(), id, doing) {
+                    return Target::of_triggers(planner, &view, doing);
+                }
                 Target::of_view(planner, &view, doing, false)
             }
             _ => {
@@ -158,6 +175,10 @@ impl Target {
         let cascaded = cascaded || view.check == CheckOption::Cascaded;
         let below = match find_named(&inside, &simple.below)? {
             Some(Relation::View(id)) => match planner.catalog().view(id) {
+                Some(below) if instead::has_triggers(planner.catalog(), id, doing) => {
+                    // What it shows is read below, by who owns the view.
+                    Target::of_triggers(&inside, below, doing)?
+                }
                 Some(below) => planner
                     .deeper(|| Target::of_view(&inside, below, doing, cascaded))
                     .map_err(SqlError::nowhere)?,
@@ -283,6 +304,14 @@ impl Target {
         let name = alias_or(relation.alias.as_ref(), &relation.relname);
         let own_name = relation.alias.is_none();
         let mut from = From::of_table(&self.table, name, own_name);
+        if let (Some(shown), Some(leaf)) = (&self.shown, from.leaves.first_mut()) {
+            leaf.source = Source::Plan(shown.clone());
+        }
+        if self.is_fired()
+            && let Some(table) = from.scope.tables.first_mut()
+        {
+            table.table_oid = None;
+        }
         if let Some(seen) = &self.seen {
             let schema = own_name.then_some(seen.view.schema.as_str());
             from.scope = Scope::empty();
@@ -548,6 +577,8 @@ fn through(
         });
     }
     let mut table = TableRef::clone(&below.table);
+    let shown = below.shown.clone();
+    let fired = below.is_fired();
     let (mut conditions, mut owners, mut barrier, reads) = match below.seen {
         Some(seen) => (seen.conditions, seen.owners, seen.barrier, seen.reads),
         None => (Vec::new(), Vec::new(), 0, Vec::new()),
@@ -557,6 +588,10 @@ fn through(
         let condition = Binder::new(planner, &scope, "WHERE").condition(node)?;
         let checked = cascaded || view.check == CheckOption::Local;
         if checked && !matches!(doing, Doing::Delete) {
+            if fired {
+                let what = "a check of a view over one with INSTEAD OF triggers";
+                return Err(SqlError::unsupported(what));
+            }
             let check = check_of(view, condition.clone())?;
             Arc::make_mut(&mut table).checks.push(check);
         }
@@ -576,6 +611,7 @@ fn through(
     Ok(Target {
         table,
         seen: Some(seen),
+        shown,
     })
 }
 

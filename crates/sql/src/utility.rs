@@ -215,6 +215,10 @@ fn set_constraints(planner: &Planner, statement: &ConstraintsSetStmt) -> SqlResu
                 named.push((ConstraintId(0), false));
             }
         }
+        let triggers = catalog
+            .triggers()
+            .filter(|t| t.constraint && t.name == *name);
+        named.extend(triggers.map(|t| (ConstraintId(t.id), t.more.late.is_some())));
         if named.is_empty() {
             return Err(SqlError::new(
                 SqlState::UNDEFINED_OBJECT,

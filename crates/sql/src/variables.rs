@@ -4,6 +4,7 @@
 //! block that declares it; a block's or the routine's name may stand before it; a record's fields are slots
 //! of their own.  Does not: choose between a variable and a column; who looks a name up asks for both.
 
+use pg_query::protobuf::Node;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::routine::Slot;
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ pub(crate) struct Variables {
     pub modifiers: Vec<TypeMod>,
     /// The slots that `$n` names, from `$1` on; none for a row.
     pub numbered: Vec<Option<usize>>,
+    /// Queries that the routine's statements find as tables, with their names.
+    pub tables: Vec<(String, Node)>,
     /// What a name means that is a column's too.
     pub conflict: Conflict,
     /// Slots of variables and parameters that are of a domain, with its number.

@@ -15,7 +15,7 @@ use crate::records::ViewRecord;
 use crate::routine::any_node;
 use crate::row_security::unasked;
 use crate::scope::Scope;
-use crate::select::plan_query;
+use crate::select::{Query, plan_query};
 use crate::system::print;
 use crate::temporary::is_temporary;
 use crate::variables::Variables;
@@ -87,6 +87,27 @@ pub(crate) fn bind_view(
     if !select.locking_clause.is_empty() && !planner.locking.borrow().is_empty() {
         planner.need_some(view.id, Privileges::UPDATE);
     }
+    planner.need_source(view.id);
+    let planned = rows_of_view(planner, view, select)?;
+    let mut from = starting_at(start);
+    let schema = relation.alias.is_none().then_some(view.schema.as_str());
+    add_plan(&mut from, planned.plan, &planned.outputs, name, schema);
+    if let Some(leaf) = from.leaves.last_mut() {
+        leaf.barrier = view.options.is_barrier();
+    }
+    rename_columns(planner, &mut from, relation.alias.as_ref())?;
+    Ok(from)
+}
+
+/// What a view shows; who asks needs privileges for it besides what is needed below.
+///
+/// # Errors
+/// What planning its query says.
+pub(crate) fn rows_of_view(
+    planner: &Planner,
+    view: &ViewRecord,
+    select: &SelectStmt,
+) -> SqlResult<Query> {
     let context = context_within(planner.context, view);
     let nothing = Variables::default();
     let inside = match planner.variables {
@@ -112,11 +133,8 @@ pub(crate) fn bind_view(
     planner.calls.take_over(&inside.calls);
     planner.reads_as(&inside);
     match invokers {
-        true => {
-            planner.need_source(view.id);
-            planner.need_of_user(inside.needs_of_definition());
-        }
-        false => planner.need_view(view.id, inside.needs_of_definition()),
+        true => planner.need_of_user(inside.needs_of_definition()),
+        false => planner.need_of_view(view.id, inside.needs_of_definition()),
     }
     if planned.outputs.len() != view.columns.len() {
         return Err(SqlError::internal(format!(
@@ -128,14 +146,7 @@ pub(crate) fn bind_view(
         output.name = column.name.clone();
         output.origin = Some((view.id, number as u16 + 1));
     }
-    let mut from = starting_at(start);
-    let schema = relation.alias.is_none().then_some(view.schema.as_str());
-    add_plan(&mut from, planned.plan, &planned.outputs, name, schema);
-    if let Some(leaf) = from.leaves.last_mut() {
-        leaf.barrier = view.options.is_barrier();
-    }
-    rename_columns(planner, &mut from, relation.alias.as_ref())?;
-    Ok(from)
+    Ok(planned)
 }
 
 /// Writes out each `*` in a query, so that columns that are added later do not become the view's.

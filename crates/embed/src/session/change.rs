@@ -82,10 +82,11 @@ impl Session {
         if let Some(pause) = self.keep_writers_out(plan)? {
             return Ok(Changed::Blocked(pause));
         }
+        self.refuse_pending((plan, prepared.planned.tag), &schema)?;
         // What was put off knows its tables as they are.
         let put_off = self.txn.as_ref().map(quintet_direct::deferred_tables);
         if put_off.is_some_and(|tables| plan.touches(&tables))
-            && let Some(pause) = self.check_deferred()?
+            && let Some(pause) = self.check_late_keys()?
         {
             return Ok(Changed::Blocked(pause));
         }

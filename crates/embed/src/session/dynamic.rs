@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// What a call with dynamic statements needs besides its run.
 pub(super) struct Dynamic {
     /// The call is planned from this.
-    source: Source,
+    origin: Origin,
     /// What it was last planned with.
     made: Made,
     /// The columns that dynamic statements have given to records.
@@ -45,8 +45,15 @@ pub(super) struct Dynamic {
     has_done_more: bool,
 }
 
+/// What a call is planned from.
+enum Origin {
+    Source(Source),
+    /// It is one of a trigger, which was put off.
+    Trigger(u32),
+}
+
 /// What a routine's names and plans depend on: the schema's revision, the search path's version and the role.
-type Made = (u64, u64, RoleId);
+pub(super) type Made = (u64, u64, RoleId);
 
 /// What is not undone with rows.
 struct Saved {
@@ -95,16 +102,33 @@ impl Dynamic {
             return None;
         }
         Some(Box::new(Dynamic {
-            source: Source {
+            origin: Origin::Source(Source {
                 declared: prepared.params.as_slice().into(),
                 ..prepared.source.clone()
-            },
+            }),
             made: (prepared.revision, prepared.path_version, prepared.role),
             columns: DynamicColumns::new(),
             saved: Vec::new(),
             inner: None,
             has_done_more: false,
         }))
+    }
+
+    /// For the call of a trigger that was put off, which was made with this.
+    pub fn of_trigger(trigger: u32, procedure: &Procedure, made: Made) -> Option<Box<Dynamic>> {
+        let Body::Call { program, .. } = &procedure.body else {
+            return None;
+        };
+        program.has_dynamic().then(|| {
+            Box::new(Dynamic {
+                origin: Origin::Trigger(trigger),
+                made,
+                columns: DynamicColumns::new(),
+                saved: Vec::new(),
+                inner: None,
+                has_done_more: false,
+            })
+        })
     }
 
     /// Whether nothing remains of it when its transaction begins anew.
@@ -335,11 +359,18 @@ impl Session {
             dynamic: &dynamic.columns,
             ..self.host.plan_context(&schema.catalog)
         };
-        let source = &dynamic.source;
-        let planned = quintet_sql::plan(&source.parsed, &context, &source.declared)?;
-        let procedure: Arc<Procedure> = match planned.command {
-            Command::Run(procedure) if procedure.is_call() => procedure,
-            _ => return Err(SqlError::internal("a call has become something else")),
+        let other = || SqlError::internal("a call has become something else");
+        let procedure: Arc<Procedure> = match &dynamic.origin {
+            Origin::Source(source) => {
+                let planned = quintet_sql::plan(&source.parsed, &context, &source.declared)?;
+                match planned.command {
+                    Command::Run(procedure) if procedure.is_call() => procedure,
+                    _ => return Err(other()),
+                }
+            }
+            Origin::Trigger(trigger) => {
+                Arc::new(quintet_sql::plan_put_off(*trigger, &context)?.ok_or_else(other)?)
+            }
         };
         run.make_anew(procedure)?;
         dynamic.made = now;

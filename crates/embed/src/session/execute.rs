@@ -120,11 +120,29 @@ impl Session {
                 portal.state = PortalState::Running(Box::new(run));
                 return Ok(None);
             }
-            Command::Ddl(_) => {
+            Command::Ddl(plan) => {
                 self.enter_statement();
+                if let Some(pause) = self.fire_before_truncate(portal, &plan.fires)? {
+                    return Ok(Some(Step::Wait(pause)));
+                }
+                if portal
+                    .truncating
+                    .as_ref()
+                    .is_some_and(|firing| firing.is_done())
+                {
+                    if let Some(pause) = self.fire_behind_truncate(portal, &plan.fires)? {
+                        return Ok(Some(Step::Wait(pause)));
+                    }
+                    return self.finish(portal, tag).map(Some);
+                }
                 return match self.change_schema(&portal.prepared)? {
                     Changed::Blocked(pause) => Ok(Some(Step::Wait(pause))),
-                    Changed::Done(None) => self.finish(portal, tag).map(Some),
+                    Changed::Done(None) => {
+                        if let Some(pause) = self.fire_behind_truncate(portal, &plan.fires)? {
+                            return Ok(Some(Step::Wait(pause)));
+                        }
+                        self.finish(portal, tag).map(Some)
+                    }
                     Changed::Done(Some(filling)) => {
                         // Sequences it draws from may be new.
                         self.schema();

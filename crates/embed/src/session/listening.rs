@@ -9,6 +9,7 @@ use crate::channels::{self, Listening, Notification};
 use crate::host::SessionHost;
 use quintet_base::limits::{IDENTIFIER_BYTES_MAX, NOTIFICATION_PAYLOAD_BYTES_MAX};
 use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_ir::PutOffSoFar;
 use std::collections::VecDeque;
 
 /// How much of what a transaction wants to hear and say, and of the cursors of its routines, there was at a savepoint.
@@ -18,6 +19,8 @@ pub(super) struct Noted {
     said: usize,
     /// Cursors that its routines had opened.
     opened: u64,
+    /// Calls of triggers that wait for its end.
+    put_off: PutOffSoFar,
 }
 
 impl Session {
@@ -51,6 +54,7 @@ impl Session {
             wanted: self.to_listen.len(),
             said: self.host.said.get_mut().len(),
             opened: self.host.cursors.get_mut().opened(),
+            put_off: self.host.put_off.get_mut().so_far(),
         }
     }
 
@@ -58,6 +62,8 @@ impl Session {
         self.to_listen.truncate(noted.wanted);
         self.host.said.get_mut().truncate(noted.said);
         self.host.cursors.get_mut().back_to(noted.opened);
+        self.host.put_off.get_mut().back_to(noted.put_off);
+        self.late = None;
     }
 
     /// The transaction is over. What it wanted to hear counts from now on; what it said is told once it is

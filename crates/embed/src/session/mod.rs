@@ -61,6 +61,7 @@ mod extended;
 mod feed;
 mod harm;
 mod identity;
+mod late;
 mod line;
 mod listening;
 mod locking;
@@ -94,6 +95,7 @@ use crate::step::{Pause, Step, TransactionStatus};
 use copy::CopyInto;
 use cursors::Kept;
 use foldhash::fast::RandomState;
+use late::Late;
 use portal::Portal;
 use portals::Portals;
 use prepared::PreparedNames;
@@ -191,6 +193,8 @@ pub struct Session {
     past: Option<Arc<Schema>>,
     /// A commit that is in memory and waits for the disk.
     pending: Option<Lsn>,
+    /// The call of a trigger that has waited for the end of the transaction.
+    late: Option<Box<Late>>,
     /// Settings as they were when the transaction first changed one.
     settings_before: Option<Settings>,
     /// SET LOCAL: names with the values to put back at the end.
@@ -285,6 +289,7 @@ impl Session {
             to_set: RefCell::default(),
             channels: Arc::clone(&db.channels),
             said: RefCell::default(),
+            put_off: RefCell::default(),
             cursors: RefCell::default(),
             declared: portals.cursors.clone(),
             settings,
@@ -321,6 +326,7 @@ impl Session {
             closing_until: None,
             past: None,
             pending: None,
+            late: None,
             settings_before: None,
             local_settings: Vec::new(),
             ends: 0,

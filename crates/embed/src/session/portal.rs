@@ -9,6 +9,7 @@ use super::batched::Batched;
 use super::call::Calling;
 use super::cursors::Scroll;
 use super::feed::FeedRows;
+use super::late::Truncating;
 use super::line::Queued;
 use super::planning::Prepared;
 use quintet_base::{SqlError, SqlState, Value};
@@ -32,6 +33,8 @@ pub(super) struct Portal {
     pub(super) commits: bool,
     /// It is a transaction of its own that gives no rows.
     pub(super) alone: Option<Alone>,
+    /// Triggers that a TRUNCATE fires.
+    pub(super) truncating: Option<Box<Truncating>>,
     /// How often it was begun anew at READ COMMITTED, since the schema had changed.
     pub(super) begun_anew: usize,
     /// Given so far.
@@ -85,6 +88,7 @@ impl Portal {
             announce: false,
             commits: false,
             alone: None,
+            truncating: None,
             begun_anew: 0,
             rows: 0,
             told: 0,

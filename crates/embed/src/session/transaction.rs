@@ -295,8 +295,16 @@ impl Session {
         self.present.slot.has_committed(timestamp, self.label);
     }
 
-    /// Checks what was put off until the commit. `Some`: wait, and call again.
+    /// Calls the triggers that were put off until the commit, and checks what was. `Some`: wait, and call again.
     pub(super) fn check_deferred(&mut self) -> SqlResult<Option<Pause>> {
+        match self.fire_late(true)? {
+            None => self.check_late_keys(),
+            pause => Ok(pause),
+        }
+    }
+
+    /// The same of keys alone.
+    pub(super) fn check_late_keys(&mut self) -> SqlResult<Option<Pause>> {
         // The statement is done, and does not begin anew for what takes longer from here on.
         self.host.moment = None;
         let Some(txn) = self.txn.as_mut() else {
@@ -334,9 +342,16 @@ impl Session {
         if let Some(txn) = self.txn.as_mut() {
             quintet_direct::set_constraints(txn, keys.map(<[_]>::to_vec), deferred);
         }
-        match deferred {
-            true => Ok(None),
-            false => self.check_deferred(),
+        if self.late.is_none() {
+            let keys = keys.map(<[_]>::to_vec);
+            self.host.put_off.get_mut().say(keys, deferred);
+        }
+        if deferred {
+            return Ok(None);
+        }
+        match self.fire_late(false)? {
+            None => self.check_late_keys(),
+            pause => Ok(pause),
         }
     }
 
@@ -381,6 +396,8 @@ impl Session {
         self.ends += 1;
         self.mode = Mode::Idle;
         self.end_listening(kept);
+        self.host.put_off.get_mut().clear();
+        self.late = None;
         self.owner.unlock_all(true);
         self.savepoints.clear();
         self.changed_schema = None;

@@ -7,11 +7,11 @@ use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
 use crate::privilege::Need;
 use quintet_base::SqlType::{
-    Bool, Float8, Int4, Int8, Name, NameArray, Oid, OidArray, RegClass, Text, Uuid, Void,
+    Bool, Float8, Int4, Int8, Name, NameArray, Oid, OidArray, RegClass, Text, Unknown, Uuid, Void,
 };
 use quintet_base::value::Array;
 use quintet_base::{
-    RoleId, SequenceId, SqlResult, SqlState, SqlType, TableId, TypeMod, Value, types,
+    RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod, Value, types,
 };
 
 /// What clients are told that they talk to: PostgreSQL's version first, since drivers parse it.
@@ -32,6 +32,10 @@ pub const IS_ONE_OF: &str = "is_one_of()";
 /// The name of the function that says whether somebody may do what he needs to ([`Host::allow`]): true, or an error. The needs are numbers, as
 /// [`Need::numbers`] has them.
 pub const IS_ALLOWED: &str = "is_allowed()";
+
+/// The name of the function that keeps the call of a trigger until the transaction commits ([`Host::put_off`]): of its number, whether
+/// it is deferred unless SET CONSTRAINTS says otherwise, and what it is to be called with.
+pub const PUT_OFF: &str = "put_off()";
 
 /// The name of the function that refuses a row that a policy does not let through, with this message.
 pub const REFUSE_ROW: &str = "refuse_row()";
@@ -194,6 +198,14 @@ fn replica(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(host.is_replica()))
 }
 
+fn put_off(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let [Value::Oid(trigger), Value::Bool(deferred), arguments @ ..] = args else {
+        return Err(SqlError::internal("nothing is put off"));
+    };
+    host.put_off(*trigger, *deferred, arguments)
+        .map(Value::Bool)
+}
+
 fn hides_rows(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let number = |value: &Value| u32::try_from(int(value)).unwrap_or(0);
     let role = Some(RoleId(number(args[1]))).filter(|role| *role != RoleId::PUBLIC);
@@ -289,6 +301,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
         .volatile()
         .lenient(),
     new("pg_notify", &[Text, Text], Void, notify)
+        .volatile()
+        .lenient(),
+    new(PUT_OFF, &[Oid, Bool, Unknown], Bool, put_off)
+        .variadic()
         .volatile()
         .lenient(),
     new(IS_REPLICA, &[], Bool, replica).stable(),

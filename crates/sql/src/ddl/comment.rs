@@ -158,7 +158,9 @@ fn subject(planner: &Planner, kind: ObjectType, object: &Node) -> SqlResult<Opti
                 [table @ .., name] => (*name, table),
                 [] => ("", &[][..]),
             };
-            let Relation::Table(table) = relation(planner, table)? else {
+            let (Relation::Table(table) | Relation::Partition(table) | Relation::View(table)) =
+                relation(planner, table)?
+            else {
                 return Err(SqlError::unsupported("COMMENT ON TRIGGER of no table"));
             };
             let mut triggers = planner.catalog().triggers_of(table).iter();

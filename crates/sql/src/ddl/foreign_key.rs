@@ -9,7 +9,7 @@ use crate::draft::Draft;
 use crate::from::target_table;
 use crate::names::required;
 use crate::planner::Planner;
-use crate::records::{ForeignKeyRecord, TableRecord};
+use crate::records::{ForeignKeyRecord, KeyOff, TableRecord};
 use pg_query::protobuf::Constraint;
 use quintet_base::{ConstraintId, IndexId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::references::are_comparable;
@@ -118,6 +118,7 @@ pub(super) fn add(
         deferrable: constraint.deferrable,
         deferred: constraint.initdeferred,
         validated: !constraint.skip_validation,
+        off: KeyOff::default(),
     };
     draft.put_foreign_key(&key)?;
     Ok(key.id)

@@ -485,7 +485,7 @@ fn triggers(draft: &mut Draft, moves: &Moves) -> SqlResult<()> {
         let Some(mut text) = trigger.condition.clone() else {
             continue;
         };
-        let schema = planner.catalog().rows_of(trigger.table);
+        let schema = planner.catalog().triggered(trigger.table);
         let schema = schema.map(|table| table.schema.clone()).unwrap_or_default();
         let paths = home(planner.catalog(), moves, &schema, None);
         if moves.concerns(&text) && respelling(planner, moves).respell(&mut text, &paths)? {

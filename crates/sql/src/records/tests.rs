@@ -71,6 +71,60 @@ fn roles_of_earlier_versions_are_read() {
 }
 
 #[test]
+fn triggers_and_foreign_keys_of_earlier_versions_are_read() {
+    let mut record = TriggerRecord {
+        id: 9,
+        table: TableId(7),
+        name: "t".into(),
+        function: RoutineId(8),
+        before: false,
+        row: true,
+        insert: true,
+        update: false,
+        delete: false,
+        columns: vec![1],
+        condition: None,
+        arguments: vec!["a".into()],
+        constraint: true,
+        enabled: 'O',
+        more: TriggerMore::default(),
+    };
+    let added = postcard::to_allocvec(&record.more).unwrap().len();
+    let value = write_trigger(&record).unwrap().value.unwrap();
+    let mut first = value[..value.len() - added].to_vec();
+    first[0] = VERSION;
+    assert_eq!(read_trigger(&first).unwrap(), record);
+    record.more.late = Some(true);
+    record.more.new_rows = Some("n".into());
+    let value = write_trigger(&record).unwrap().value.unwrap();
+    assert_eq!(read_trigger(&value).unwrap(), record);
+    let mut record = ForeignKeyRecord {
+        id: ConstraintId(9),
+        name: "k".into(),
+        child: TableId(7),
+        columns: vec![0],
+        parent: TableId(8),
+        parent_columns: vec![0],
+        index: None,
+        full: false,
+        on_delete: 'c',
+        on_update: 'a',
+        set: Vec::new(),
+        deferrable: false,
+        deferred: false,
+        validated: true,
+        off: KeyOff::default(),
+    };
+    let value = write_foreign_key(&record).unwrap().value.unwrap();
+    let mut first = value[..value.len() - 2].to_vec();
+    first[0] = VERSION;
+    assert_eq!(read_foreign_key(&first).unwrap(), record);
+    record.off.parent = true;
+    let value = write_foreign_key(&record).unwrap().value.unwrap();
+    assert_eq!(read_foreign_key(&value).unwrap(), record);
+}
+
+#[test]
 fn views_of_earlier_versions_are_read() {
     let record = ViewRecord {
         id: TableId(7),

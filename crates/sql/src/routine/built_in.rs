@@ -1,4 +1,4 @@
-//! Trigger functions that are built in: `tsvector_update_trigger` and `tsvector_update_trigger_column`.
+//! Trigger functions that are built in: `tsvector_update_trigger`, `tsvector_update_trigger_column` and `suppress_redundant_updates_trigger`.
 //!
 //! Relies on: PL/pgSQL, in which they are written for each trigger anew, by its table and its arguments.  Promises: PostgreSQL's numbers,
 //! names and errors.  Does not: keep anything in the catalogue; nobody can call, replace or drop them.
@@ -15,11 +15,13 @@ use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::TableDef;
 use std::sync::{Arc, LazyLock};
 
+const SUPPRESS: RoutineId = RoutineId(1291);
 const BY_NAME: RoutineId = RoutineId(3752);
 const BY_COLUMN: RoutineId = RoutineId(3753);
 
-static ALL: LazyLock<[Arc<StoredRoutine>; 2]> = LazyLock::new(|| {
+static ALL: LazyLock<[Arc<StoredRoutine>; 3]> = LazyLock::new(|| {
     let all = [
+        (SUPPRESS, "suppress_redundant_updates_trigger"),
         (BY_NAME, "tsvector_update_trigger"),
         (BY_COLUMN, "tsvector_update_trigger_column"),
     ];
@@ -33,6 +35,33 @@ static ALL: LazyLock<[Arc<StoredRoutine>; 2]> = LazyLock::new(|| {
         }))
     })
 });
+
+/// The text that keeps an UPDATE from a row that it leaves as it is: a value is the same if it is written the same way.
+fn suppressing(trigger: &TriggerRecord, table: &TableDef) -> SqlResult<String> {
+    let name = "suppress_redundant_updates_trigger";
+    let wrong = if !trigger.update || trigger.insert || trigger.delete {
+        Some("called on update")
+    } else if !trigger.before {
+        Some("called before update")
+    } else if !trigger.row {
+        Some("called for each row")
+    } else {
+        None
+    };
+    if let Some(wrong) = wrong {
+        let message = format!("{name}: must be {wrong}");
+        return Err(SqlError::new(SqlState(*b"39P01"), message));
+    }
+    let columns = table.visible_columns();
+    let written_columns = columns.filter(|(_, column)| column.generated.is_none());
+    let same = written_columns.map(|(_, column)| {
+        let column = quoted(&column.name);
+        format!("NEW.{column}::text IS NOT DISTINCT FROM OLD.{column}::text")
+    });
+    let same: Vec<String> = same.chain(["TRUE".to_string()]).collect();
+    let body = format!("IF {} THEN RETURN NULL; END IF;", same.join(" AND "));
+    Ok(written(name, &body))
+}
 
 fn written(name: &str, body: &str) -> String {
     format!(
@@ -62,6 +91,9 @@ pub(super) fn text_for(trigger: &TriggerRecord, table: &TableDef) -> SqlResult<O
     let name = &*stored.record.name;
     let wrong = |state, message: String| Err(SqlError::new(state, message));
     let protocol = SqlState::INTERNAL_ERROR;
+    if trigger.function == SUPPRESS {
+        return suppressing(trigger, table).map(Some);
+    }
     if !trigger.row {
         return wrong(protocol, format!("{name}: must be fired for row"));
     }

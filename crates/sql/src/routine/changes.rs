@@ -30,6 +30,7 @@ use quintet_ir::statement::{Body, OutputColumn, Procedure};
 use quintet_ir::{Expr, Routine, Statement};
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A client's statement with WITH queries that change rows, or a MERGE.
@@ -425,11 +426,7 @@ impl Embedding<'_, '_> {
             column.ty = SqlType::Text;
         }
         for column in columns {
-            let ty = kept_as(column.ty);
-            let Some(array) = ty.array_of() else {
-                let what = format!("type {} RETURNING in a WITH query", column.ty);
-                return Err(SqlError::unsupported(what));
-            };
+            let array = array_of(column.ty)?;
             let slot = self.variables.hidden(array);
             self.add(Action::Assign {
                 slot,
@@ -498,10 +495,28 @@ pub(super) struct Kept {
 }
 
 impl Kept {
+    /// The arrays of some columns, as arguments.
+    pub fn arrays(&self, columns: Range<usize>) -> SqlResult<Vec<Expr>> {
+        let slots = self.slots[columns.clone()].iter();
+        let both = slots.zip(&self.columns[columns]);
+        both.map(|(slot, column)| Ok(Expr::Param(*slot, array_of(column.ty)?)))
+            .collect()
+    }
+
     /// The query that gives them again.
     pub fn rows(&self) -> SqlResult<Node> {
         rows_of(&self.numbers, &self.columns)
     }
+}
+
+/// The type of the array in which values of a type are kept.
+///
+/// # Errors
+/// `0A000` if there is none.
+pub(super) fn array_of(ty: SqlType) -> SqlResult<SqlType> {
+    let what = || format!("type {ty} RETURNING in a WITH query");
+    let array = kept_as(ty).array_of();
+    array.ok_or_else(|| SqlError::unsupported(what()))
 }
 
 /// There are no arrays of arrays: those are kept as text, as what a function without a result gives is.
@@ -576,7 +591,7 @@ fn is_array(ty: SqlType) -> bool {
 
 /// `SELECT r.c0 AS name, … FROM unnest($n, …) AS r (c0, …)`; where a column is of a composite type, which unnest would take apart,
 /// `SELECT ($n)[r.o] AS name, … FROM generate_series(1, cardinality($n)) AS r (o)`.
-fn rows_of(arrays: &[i32], kept: &[OutputColumn]) -> SqlResult<Node> {
+pub(super) fn rows_of(arrays: &[i32], kept: &[OutputColumn]) -> SqlResult<Node> {
     let columns: Vec<String> = (0..kept.len()).map(|number| format!("c{number}")).collect();
     let by_place = (kept.iter()).any(|column| matches!(column.ty, SqlType::Composite(_)));
     let (call, names) = match (by_place, arrays) {

@@ -3,7 +3,8 @@
 //! Relies on: `embed`, `changes` for rows that are kept.  Promises: a statement about a table with triggers becomes steps, so that
 //! engines and analyses know nothing of triggers: the rows first, then each row by itself, between the calls of the
 //! triggers' functions; statement triggers fire once, also without a row; what follows a row (AFTER … FOR EACH ROW) follows all of them.
-//! Triggers of one kind fire in the order of their names; what a foreign key brings about stands before those AFTER … ROW.  Does not: triggers of views.
+//! Triggers of one kind fire in the order of their names; what a foreign key brings about stands before those AFTER … ROW.  A view's INSTEAD OF
+//! triggers are handed its rows, and nothing is written (`fire/instead`).
 //!
 //! ```text
 //!   BEFORE … STATEMENT
@@ -14,14 +15,19 @@
 //!   for each row that was kept:  actions of foreign keys whose own triggers wait for them, AFTER … ROW
 //!   AFTER … STATEMENT
 //! ```
-//! `fire/rows` has the rows, `fire/upsert` ON CONFLICT DO UPDATE, `fire/parts` what partitions make of it, `fire/follow` the actions.
+//! `fire/rows` has the rows, `fire/kept` what comes behind them, `fire/late` what waits for the end of the transaction, `fire/upsert` ON CONFLICT DO UPDATE, `fire/parts` what partitions make of it, `fire/follow` the actions.
 
 mod follow;
+mod instead;
+mod kept;
+mod late;
 mod parts;
 mod rows;
 mod upsert;
 
 pub(super) use follow::action;
+use late::When;
+pub use late::{plan_on_truncate, plan_put_off};
 
 use super::changes::Kept;
 use super::embed::{Embedding, Planned};
@@ -30,12 +36,11 @@ use crate::names::{inner, required};
 use crate::records::TriggerRecord;
 use crate::row_security::RowChecks;
 use follow::{Follow, follows};
-use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlType, TypeMod, Value};
 use quintet_ir::function;
 use quintet_ir::routine::{Action, Into, Step};
 use quintet_ir::schema::TableRef;
-use quintet_ir::statement::{ConflictAction, OnConflict, OutputColumn};
+use quintet_ir::statement::{ConflictAction, OnConflict};
 use quintet_ir::{Expr, Statement};
 use rows::locked;
 use std::sync::Arc;
@@ -77,6 +82,8 @@ struct Firing {
     deletes: Vec<Follow>,
     /// An UPDATE may take a row to another partition: that fires the row triggers of a DELETE and an INSERT.
     moves: bool,
+    /// The table is a view: nothing is written.
+    instead: bool,
 }
 
 /// What is done behind a change of a row.
@@ -92,6 +99,8 @@ struct Behind {
     changed: Option<Kept>,
     /// Old rows of an UPDATE that went to another partition.
     removed: Option<Kept>,
+    /// All rows of an UPDATE that may take them to other partitions, if a function is to find them.
+    named: Option<Kept>,
 }
 
 /// What a change of one row came to.
@@ -180,6 +189,7 @@ fn firing(catalog: &crate::catalog::Catalog, statement: &Statement) -> Option<Fi
         updates: Vec::new(),
         deletes: Vec::new(),
         moves: false,
+        instead: catalog.view(table.relation()).is_some(),
     };
     if deletes {
         firing.deletes = follows(table, Event::Delete, None);
@@ -213,7 +223,7 @@ impl Firing {
             Event::Delete => &self.delete,
         };
         let wanted = all.iter().filter(|t| t.before == before && t.row == row);
-        wanted.cloned().collect()
+        wanted.filter(|t| !t.more.instead).cloned().collect()
     }
 
     /// Whether something is done for each row behind all of them.
@@ -223,7 +233,8 @@ impl Firing {
             Event::Update => !self.updates.is_empty(),
             Event::Delete => !self.deletes.is_empty(),
         };
-        follows || !self.of(event, false, true).is_empty()
+        let named = !self.moves && self.names_rows(event);
+        follows || named || !self.of(event, false, true).is_empty()
     }
 
     /// Numbers and types of the visible columns.
@@ -232,22 +243,6 @@ impl Firing {
         columns
             .map(|(number, column)| (number, column.ty))
             .collect()
-    }
-
-    /// The columns in which the rows of an AFTER trigger are kept: the new row, then the old one.
-    fn kept_columns(&self, event: Event) -> Vec<OutputColumn> {
-        let rows = match event {
-            Event::Update => 2,
-            Event::Insert | Event::Delete => 1,
-        };
-        let visible = self.visible();
-        let column = |n: usize| OutputColumn {
-            name: format!("c{n}"),
-            ty: visible[n % visible.len()].1,
-            modifier: TypeMod::NONE,
-            origin: None,
-        };
-        (0..rows * visible.len()).map(column).collect()
     }
 }
 
@@ -299,7 +294,7 @@ impl Embedding<'_, '_> {
         };
         let events = || [Some(event), also].into_iter().flatten();
         for event in events() {
-            self.fire_statement(firing, event, true)?;
+            self.fire_statement(firing, event, true, None)?;
         }
         let count = self.variables.hidden(SqlType::Int8);
         self.add(Action::Assign {
@@ -313,6 +308,7 @@ impl Embedding<'_, '_> {
             added: None,
             changed: None,
             removed: None,
+            named: None,
         };
         if !columns.is_empty() {
             behind.returned = Some(self.begin_keeping(&columns)?);
@@ -332,6 +328,9 @@ impl Embedding<'_, '_> {
                 return Err(SqlError::unsupported(
                     "an UPDATE that may take rows to other partitions while foreign keys refer to them and triggers wait for what follows",
                 ));
+            }
+            if firing.names_rows(Event::Update) {
+                behind.named = Some(self.begin_keeping(&firing.kept_columns(Event::Update))?);
             }
             let has = |event| !firing.of(event, false, true).is_empty();
             if has(Event::Insert) {
@@ -362,8 +361,14 @@ impl Embedding<'_, '_> {
         if let Some(kept) = behind.added.as_ref().filter(|_| firing.moves) {
             self.fire_kept(firing, Event::Insert, kept)?;
         }
-        for event in events() {
-            self.fire_statement(firing, event, false)?;
+        // An UPDATE that ON CONFLICT brings about is over before the INSERT is.
+        for event in [also, Some(event)].into_iter().flatten() {
+            let named = match event {
+                Event::Insert => &behind.added,
+                Event::Update if firing.moves => &behind.named,
+                Event::Update | Event::Delete => &behind.changed,
+            };
+            self.fire_statement(firing, event, false, named.as_ref())?;
         }
         match &behind.returned {
             Some(kept) => {
@@ -374,57 +379,6 @@ impl Embedding<'_, '_> {
         }
     }
 
-    /// Statement triggers, which see no row.
-    fn fire_statement(&mut self, firing: &Firing, event: Event, before: bool) -> SqlResult<()> {
-        for trigger in firing.of(event, before, false) {
-            self.fire(firing, &trigger, event, &Seen::default(), Vec::new())?;
-        }
-        Ok(())
-    }
-
-    /// AFTER … FOR EACH ROW, for rows that were kept.
-    fn fire_kept(&mut self, firing: &Firing, event: Event, kept: &Kept) -> SqlResult<()> {
-        let rows = kept.rows()?;
-        let Planned {
-            statement, columns, ..
-        } = self.plan_alone("", required(inner(&rows))?)?;
-        let slots: Vec<usize> = columns
-            .iter()
-            .map(|column| self.variables.hidden(column.ty))
-            .collect();
-        let places = columns.iter().enumerate();
-        let into = places.map(|(n, column)| (slots[n], Expr::Column(n, column.ty)));
-        let into = into.collect();
-        let width = firing.visible().len();
-        let seen = match event {
-            Event::Insert => Seen {
-                new: slots,
-                old: Vec::new(),
-            },
-            Event::Update => Seen {
-                new: slots[..width].to_vec(),
-                old: slots[width..].to_vec(),
-            },
-            Event::Delete => Seen {
-                new: Vec::new(),
-                old: slots,
-            },
-        };
-        let (_, body) = self.apart(|this| {
-            this.follow(firing, event, &seen)?;
-            for trigger in firing.of(event, false, true) {
-                this.fire(firing, &trigger, event, &seen, Vec::new())?;
-            }
-            Ok(())
-        })?;
-        self.add(Action::ForRow {
-            statement,
-            into,
-            body,
-        });
-        Ok(())
-    }
-
     /// BEFORE … FOR EACH ROW: the new row is what the functions make of it, and the loop around goes on with the
     /// next row if one says that there is none.
     fn fire_before(&mut self, firing: &Firing, event: Event, seen: &Seen) -> SqlResult<()> {
@@ -432,7 +386,11 @@ impl Embedding<'_, '_> {
             Event::Insert => self.home_before(firing, seen)?,
             Event::Update | Event::Delete => None,
         };
-        for trigger in firing.of(event, true, true) {
+        let triggers = match firing.instead {
+            true => firing.instead_of(event),
+            false => firing.of(event, true, true),
+        };
+        for trigger in triggers {
             let there = self.variables.hidden(SqlType::Bool);
             let mut into = vec![(there, Expr::Column(0, SqlType::Bool))];
             if event != Event::Delete {
@@ -445,7 +403,8 @@ impl Embedding<'_, '_> {
                 slot: there,
                 value: boolean(true),
             });
-            self.fire(firing, &trigger, event, seen, into)?;
+            let of = (&*trigger, event);
+            self.fire((firing, When::Now), of, seen, (Vec::new(), into))?;
             let gone = self.step(Action::Continue {
                 depth: 0,
                 when: None,
@@ -462,14 +421,13 @@ impl Embedding<'_, '_> {
         Ok(())
     }
 
-    /// Calls a trigger's function, if its condition holds.
+    /// Calls a trigger's function, if its condition holds. `rows`: arrays of those that it has names for.
     fn fire(
         &mut self,
-        firing: &Firing,
-        trigger: &TriggerRecord,
-        event: Event,
+        (firing, when): (&Firing, When),
+        (trigger, event): (&TriggerRecord, Event),
         seen: &Seen,
-        targets: Vec<(usize, Expr)>,
+        (rows, targets): (Vec<Expr>, Vec<(usize, Expr)>),
     ) -> SqlResult<()> {
         // Where the row is, or is to be.
         let at = match event {
@@ -482,27 +440,12 @@ impl Embedding<'_, '_> {
             true => visible.iter().map(|(_, ty)| Expr::null(*ty)).collect(),
             false => params(slots, &visible),
         };
-        let given = trigger.arguments.iter().map(Value::text);
-        let given = Array {
-            shape: None,
-            element: SqlType::Text,
-            values: given.collect(),
-        };
-        let count = i32::try_from(trigger.arguments.len()).unwrap_or(i32::MAX);
-        let mut arguments: Vec<Expr> = row(&seen.new);
-        arguments.extend(row(&seen.old));
-        arguments.extend([
-            text(&trigger.name),
-            text(if trigger.before { "BEFORE" } else { "AFTER" }),
-            text(if trigger.row { "ROW" } else { "STATEMENT" }),
-            text(event.name()),
-            place.relation,
-            place.name.clone(),
-            place.name,
-            place.schema,
-            Expr::Const(Value::Int4(count), SqlType::Int4),
-            Expr::Const(Value::Array(Box::new(given)), SqlType::TextArray),
-        ]);
+        let told = [event.word(), place.relation, place.name, place.schema];
+        let seen_rows = [row(&seen.new), row(&seen.old)].concat();
+        let mut arguments = seen_rows.clone();
+        arguments.extend(late::said(trigger, told.clone()));
+        arguments.extend(late::given(trigger));
+        arguments.extend(rows);
         let routine = self.linker.number_of_trigger(trigger.id);
         let call = Action::Call {
             routine,
@@ -519,17 +462,17 @@ impl Embedding<'_, '_> {
         if let Some(condition) = &trigger.condition {
             conditions.push(self.condition_of_trigger(firing, seen, condition)?);
         }
+        let calls = self.now_or_late(when, trigger, told, seen_rows, call)?;
         let condition = match conditions.len() {
             0 => {
-                self.add(call);
+                self.steps.extend(calls);
                 return Ok(());
             }
             1 => conditions.remove(0),
             _ => Expr::And(conditions),
         };
-        let step = self.step(call);
         self.add(Action::If {
-            branches: vec![(condition, vec![step])],
+            branches: vec![(condition, calls)],
             otherwise: Vec::new(),
         });
         Ok(())

@@ -237,10 +237,12 @@ fn within<'c>(context: &'c PlanContext<'c>, own: &'c Own) -> PlanContext<'c> {
 fn compile_trigger(id: u32, context: &PlanContext, linker: &mut Linker) -> SqlResult<Routine> {
     let gone = || SqlError::internal("a trigger that is fired is not in the catalogue");
     let trigger = context.catalog.trigger(id).ok_or_else(gone)?;
-    let table = context.catalog.rows_of(trigger.table);
+    let table = context.catalog.triggered(trigger.table);
     let stored = context.catalog.routine(trigger.function);
     let (table, stored) = table.zip(stored).ok_or_else(gone)?;
-    let signature = stored.signature(context.catalog)?.for_trigger(&table);
+    let signature = stored
+        .signature(context.catalog)?
+        .for_trigger(&table, trigger);
     let mut record = RoutineRecord::clone(&stored.record);
     if let Some(text) = text_for(trigger, &table)? {
         record.text = text;

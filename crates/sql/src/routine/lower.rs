@@ -16,9 +16,10 @@ mod dynamic;
 mod portal;
 mod raise;
 
+use super::changes::{array_of, rows_of};
 use super::embed::{Embedding, Planned};
 use super::link::Linker;
-use super::signature::Signature;
+use super::signature::{RowsNamed, Signature};
 use crate::catalog::Catalog;
 use crate::composite::{self, type_of_rows};
 use crate::planner::{PlanContext, Planner};
@@ -75,6 +76,10 @@ pub(crate) fn routine(
     linker: &mut Linker,
 ) -> SqlResult<Routine> {
     let mut variables = parameters(signature);
+    let last_parameter = variables.slots.len().saturating_sub(1);
+    for rows in &signature.tables {
+        add_rows(&mut variables, rows)?;
+    }
     variables.conflict = tree.body.conflict;
     let found = variables.add_slot(
         Slot {
@@ -85,8 +90,7 @@ pub(crate) fn routine(
         TypeMod::NONE,
     );
     if signature.trigger {
-        // Behind the arguments stands only FOUND.
-        variables.from_zero = Some(found - 1);
+        variables.from_zero = Some(last_parameter);
     }
     let found_number = signature.parameters.len();
     variables.reshape(found_number, Shape::Scalar(found));
@@ -178,6 +182,19 @@ pub(crate) fn parameters(signature: &Signature) -> Variables {
         }
     }
     variables
+}
+
+/// Rows that the routine's statements find under a name.
+fn add_rows(variables: &mut Variables, rows: &RowsNamed) -> SqlResult<()> {
+    let mut numbers = Vec::with_capacity(rows.columns.len());
+    for column in &rows.columns {
+        let slot = variables.hidden(array_of(column.ty)?);
+        variables.numbered.push(Some(slot));
+        numbers.push(variables.numbered.len() as i32);
+    }
+    let query = rows_of(&numbers, &rows.columns)?;
+    variables.tables.push((rows.name.clone(), query));
+    Ok(())
 }
 
 /// The row that a routine's parameters are as its result.

@@ -7,7 +7,7 @@ use crate::catalog::Relation;
 use crate::composite::type_of_rows;
 use crate::planner::{PlanContext, Planner};
 use crate::plpgsql::{self, DataType, Header, ParameterMode, Returns, Volatility};
-use crate::records::TypeRecord;
+use crate::records::{TriggerRecord, TypeRecord};
 use crate::types;
 use pg_query::protobuf::{CreateFunctionStmt, Node, TypeName};
 use quintet_base::objects::mark;
@@ -52,8 +52,17 @@ pub(crate) struct Signature {
     pub types: Vec<u32>,
     /// RETURNS record: who calls it says the columns; until then there are none.
     pub record: bool,
+    /// Of a trigger: rows that it finds as tables. Their columns come as arrays, behind the parameters.
+    pub tables: Vec<RowsNamed>,
     /// RETURNS trigger. What it takes and gives is known when it is made for a trigger ([`Signature::for_trigger`]).
     pub trigger: bool,
+}
+
+/// Rows of a table that REFERENCING gives a name.
+#[derive(Clone, Debug)]
+pub(crate) struct RowsNamed {
+    pub name: String,
+    pub columns: Vec<OutputColumn>,
 }
 
 /// A parameter.
@@ -248,13 +257,14 @@ impl Signature {
             is_row,
             row,
             record,
+            tables: Vec::new(),
             trigger,
         })
     }
 
     /// The same function as it is called for a trigger of a table: it takes the row as it is to be, as it was, and what
     /// PostgreSQL calls `TG_…`; it gives whether there is a row, and the row.
-    pub fn for_trigger(&self, table: &TableRef) -> Signature {
+    pub fn for_trigger(&self, table: &TableRef, trigger: &TriggerRecord) -> Signature {
         let parameter = |(number, name): (usize, &&str)| {
             let (ty, row) = match number {
                 0 | 1 => (ROW, Some(TableRef::clone(table))),
@@ -275,7 +285,14 @@ impl Signature {
         };
         let columns = table.visible_columns();
         let columns = columns.map(|(_, known)| column(&known.name, known.ty, known.modifier));
+        let columns: Vec<OutputColumn> = columns.collect();
+        let named = [&trigger.more.old_rows, &trigger.more.new_rows].into_iter();
+        let tables = named.flatten().map(|name| RowsNamed {
+            name: name.clone(),
+            columns: columns.clone(),
+        });
         Signature {
+            tables: tables.collect(),
             parameters: plpgsql::TRIGGER_VARIABLES
                 .iter()
                 .enumerate()
@@ -345,7 +362,8 @@ impl Signature {
                 Some(table) => table.visible_columns().count(),
                 None => 1,
             });
-        widths.sum()
+        let arrays = self.tables.iter().map(|rows| rows.columns.len());
+        widths.chain(arrays).sum()
     }
 }
 

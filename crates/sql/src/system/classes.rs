@@ -245,6 +245,7 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 kind: "v",
                 access_method: 0,
                 columns: view.columns.len(),
+                referring: planner.catalog().has_triggers(view.id),
                 ..plain
             },
         );

@@ -109,6 +109,8 @@ fn inherited(mut row: Vec<Value>, parent: u32) -> Vec<Value> {
 const PARENT: usize = 10;
 const IS_LOCAL: usize = 15;
 const INHERITED: usize = 16;
+/// And of `connoinherit`.
+const NO_INHERIT: usize = 17;
 
 /// The columns that a check looks at.
 fn columns_of(check: &CheckDef) -> Vec<usize> {
@@ -121,6 +123,28 @@ fn columns_of(check: &CheckDef) -> Vec<usize> {
 
 fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
+    for trigger in planner.catalog().triggers().filter(|t| t.constraint) {
+        let table = planner.catalog().rows_of(trigger.table);
+        rows.extend(table.map(|table| {
+            let of_trigger = Constraint {
+                oid: trigger.id,
+                name: &trigger.name,
+                schema: &table.schema,
+                kind: "t",
+                table: trigger.table.0,
+                domain: 0,
+                index: 0,
+                columns: Value::Null,
+                source: Value::Null,
+                foreign: None,
+                late: trigger.more.late,
+                validated: true,
+            };
+            let mut row = constraint(planner, of_trigger);
+            row[NO_INHERIT] = flag(true);
+            row
+        }));
+    }
     for table in planner.catalog().tables() {
         let of_table = |oid, name, kind, index, columns| Constraint {
             oid,

@@ -19,7 +19,7 @@ use crate::planner::{PlanContext, Planner};
 use crate::records::ForeignKeyRecord;
 use crate::temporary::is_temporary;
 use crate::types;
-use crate::updatable::{possible, updatable_columns};
+use crate::updatable::{possible, possible_with_triggers, updatable_columns};
 use crate::view::definition;
 use pg_query::NodeEnum;
 use quintet_base::RoleId;
@@ -449,7 +449,11 @@ impl<'c> Known<'c> {
             "pg_get_expr" => text(self.expression(arguments[0], number(1), yes(2))),
             "pg_relation_is_updatable" => {
                 let planner = self.planner();
-                Value::Int4(possible(&planner, TableId(number(0))))
+                let id = TableId(number(0));
+                Value::Int4(match yes(1) {
+                    true => possible_with_triggers(&planner, id),
+                    false => possible(&planner, id),
+                })
             }
             "pg_column_is_updatable" => {
                 let planner = self.planner();
@@ -720,6 +724,9 @@ impl<'c> Known<'c> {
         let catalog = self.context.catalog;
         if let Some(key) = catalog.foreign_keys().find(|key| key.id.0 == number) {
             return self.foreign_key(key);
+        }
+        if let Some(trigger) = catalog.trigger(number).filter(|t| t.constraint) {
+            return Some(format!("TRIGGER{}", late_words(trigger.more.late)));
         }
         let own = part_index(catalog, number);
         let number = own.map_or(number, |own| own.of_table);

@@ -31,6 +31,8 @@ pub(super) const RELATIONS: &[Definition] = &[Definition {
         "tgattr",
         "tgargs",
         "tgqual",
+        "tgoldtable",
+        "tgnewtable",
     ],
     rows: triggers,
 }];
@@ -51,6 +53,8 @@ pub(super) const INFORMATION: &[Definition] = &[
             "action_statement",
             "action_orientation",
             "action_timing",
+            "action_reference_old_table",
+            "action_reference_new_table",
         ],
         rows: by_event,
     },
@@ -75,6 +79,8 @@ const BEFORE: i16 = 2;
 const INSERT: i16 = 4;
 const DELETE: i16 = 8;
 const UPDATE: i16 = 16;
+const TRUNCATE: i16 = 32;
+const INSTEAD: i16 = 64;
 
 fn bits(trigger: &TriggerRecord) -> i16 {
     let bit = |set: bool, bit: i16| if set { bit } else { 0 };
@@ -83,6 +89,8 @@ fn bits(trigger: &TriggerRecord) -> i16 {
         | bit(trigger.insert, INSERT)
         | bit(trigger.delete, DELETE)
         | bit(trigger.update, UPDATE)
+        | bit(trigger.more.truncate, TRUNCATE)
+        | bit(trigger.more.instead, INSTEAD)
 }
 
 fn triggers(planner: &Planner) -> Vec<Vec<Value>> {
@@ -102,23 +110,25 @@ fn triggers(planner: &Planner) -> Vec<Vec<Value>> {
             Value::Int2(bits(trigger)),
             text(&trigger.enabled.to_string()),
             flag(false),
+            oid(trigger.more.from.map_or(0, |from| from.0)),
             oid(0),
-            oid(0),
-            oid(0),
-            flag(false),
-            flag(false),
+            oid(if trigger.constraint { trigger.id } else { 0 }),
+            flag(trigger.more.late.is_some()),
+            flag(trigger.more.late == Some(true)),
             short(trigger.arguments.len()),
             numbers(&trigger.columns),
             Value::Bytea(given.into()),
             condition.map_or(Value::Null, |condition| text(condition)),
+            name_or_null(&trigger.more.old_rows),
+            name_or_null(&trigger.more.new_rows),
         ]
     };
     let triggers = planner.catalog().triggers();
     triggers.map(|trigger| row(trigger)).collect()
 }
 
-fn timing(trigger: &TriggerRecord) -> &'static str {
-    if trigger.before { "BEFORE" } else { "AFTER" }
+fn name_or_null(name: &Option<String>) -> Value {
+    name.as_ref().map_or(Value::Null, |name| text(name))
 }
 
 fn orientation(trigger: &TriggerRecord) -> &'static str {
@@ -129,7 +139,7 @@ fn by_event(planner: &Planner) -> Vec<Vec<Value>> {
     let catalog = planner.catalog();
     let mut rows = Vec::new();
     for trigger in catalog.triggers() {
-        let Some(table) = &catalog.rows_of(trigger.table) else {
+        let Some(table) = &catalog.triggered(trigger.table) else {
             continue;
         };
         let events = [("INSERT", INSERT), ("DELETE", DELETE), ("UPDATE", UPDATE)];
@@ -138,7 +148,8 @@ fn by_event(planner: &Planner) -> Vec<Vec<Value>> {
                 continue;
             }
             let alike = |other: &&std::sync::Arc<TriggerRecord>| {
-                let kinds = bits(other) & (ROW | BEFORE) == bits(trigger) & (ROW | BEFORE);
+                let kind = |trigger| bits(trigger) & (ROW | BEFORE | INSTEAD);
+                let kinds = kind(other) == kind(trigger);
                 kinds && bits(other) & bit != 0 && other.name <= trigger.name
             };
             let order = catalog
@@ -161,7 +172,9 @@ fn by_event(planner: &Planner) -> Vec<Vec<Value>> {
                 }),
                 text(&action(trigger, &function_name(planner, trigger))),
                 text(orientation(trigger)),
-                text(timing(trigger)),
+                text(trigger.timing()),
+                name_or_null(&trigger.more.old_rows),
+                name_or_null(&trigger.more.new_rows),
             ]);
         }
     }
@@ -172,7 +185,7 @@ fn update_columns(planner: &Planner) -> Vec<Vec<Value>> {
     let catalog = planner.catalog();
     let mut rows = Vec::new();
     for trigger in catalog.triggers() {
-        let Some(table) = &catalog.rows_of(trigger.table) else {
+        let Some(table) = &catalog.triggered(trigger.table) else {
             continue;
         };
         rows.extend(trigger.columns.iter().map(|number| {
@@ -222,23 +235,37 @@ pub(super) fn definition(
     trigger: &TriggerRecord,
     pretty: bool,
 ) -> Option<String> {
-    let table = &planner.catalog().rows_of(trigger.table)?;
-    let name = quoted(&table.name);
-    let name = match pretty && planner.path().contains(&table.schema) {
-        true => name,
-        false => format!("{}.{name}", quoted(&table.schema)),
+    let table = &planner.catalog().triggered(trigger.table)?;
+    let name_of = |table: &TableDef, alone: bool| {
+        let name = quoted(&table.name);
+        match alone && planner.path().contains(&table.schema) {
+            true => name,
+            false => format!("{}.{name}", quoted(&table.schema)),
+        }
     };
+    let name = name_of(table, pretty);
+    let from = trigger
+        .more
+        .from
+        .and_then(|from| planner.catalog().rows_of(from));
+    let from = from.map(|from| name_of(&from, true));
     let condition = trigger.condition.as_ref();
     let condition = condition.map(|text| printed(planner, table, text, pretty));
     let function = function_name(planner, trigger);
-    Some(definition_of(trigger, table, &name, &function, condition))
+    Some(definition_of(
+        trigger,
+        table,
+        (&name, from.as_deref()),
+        &function,
+        condition,
+    ))
 }
 
 /// The same of a table and a function that are called so.
 pub(crate) fn definition_of(
     trigger: &TriggerRecord,
     table: &TableDef,
-    table_name: &str,
+    (table_name, from): (&str, Option<&str>),
     function: &str,
     condition: Option<String>,
 ) -> String {
@@ -257,15 +284,39 @@ pub(crate) fn definition_of(
             false => format!("UPDATE OF {}", columns.join(", ")),
         });
     }
-    let (kind, deferrable) = match trigger.constraint {
-        true => ("CONSTRAINT ", "NOT DEFERRABLE INITIALLY IMMEDIATE "),
-        false => ("", ""),
+    if trigger.more.truncate {
+        events.push("TRUNCATE".to_string());
+    }
+    let kind = if trigger.constraint {
+        "CONSTRAINT "
+    } else {
+        ""
     };
+    let deferrable = match (trigger.constraint, trigger.more.late) {
+        (false, _) => "",
+        (true, None) => "NOT DEFERRABLE INITIALLY IMMEDIATE ",
+        (true, Some(false)) => "DEFERRABLE INITIALLY IMMEDIATE ",
+        (true, Some(true)) => "DEFERRABLE INITIALLY DEFERRED ",
+    };
+    let from = from.map_or_else(String::new, |from| format!("FROM {from} "));
     let condition = condition.map_or_else(String::new, |text| format!("WHEN ({text}) "));
+    let mut referencing = String::new();
+    let named = [
+        ("OLD", &trigger.more.old_rows),
+        ("NEW", &trigger.more.new_rows),
+    ];
+    for (kind, name) in named {
+        if let Some(name) = name {
+            if referencing.is_empty() {
+                referencing += "REFERENCING ";
+            }
+            referencing += &format!("{kind} TABLE AS {} ", quoted(name));
+        }
+    }
     format!(
-        "CREATE {kind}TRIGGER {} {} {} ON {table_name} {deferrable}FOR EACH {} {condition}{}",
+        "CREATE {kind}TRIGGER {} {} {} ON {table_name} {from}{deferrable}{referencing}FOR EACH {} {condition}{}",
         quoted(&trigger.name),
-        timing(trigger),
+        trigger.timing(),
         events.join(" OR "),
         orientation(trigger),
         action(trigger, function)

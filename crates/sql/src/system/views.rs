@@ -13,7 +13,7 @@ use crate::records::MatviewRecord;
 use crate::records::TypeRecord;
 use crate::records::ViewRecord;
 use crate::temporary::is_temporary;
-use crate::updatable::{ADDS, CHANGES, possible, updatable_columns};
+use crate::updatable::{ADDS, CHANGES, fired, possible, updatable_columns};
 use crate::view::definition;
 use quintet_base::{SqlType, TypeMod, Value};
 use quintet_ir::ObjectKind;
@@ -249,7 +249,7 @@ pub(super) const INFORMATION: &[Definition] = &[
                 ];
                 let possible = possible(planner, view.id);
                 row.extend([CHANGES, ADDS].map(|all| yes_or_no(possible & all == all)));
-                row.resize(10, text("NO"));
+                row.extend(fired(planner.catalog(), view.id).map(yes_or_no));
                 row
             };
             // How they are made is no query.

@@ -280,6 +280,9 @@ impl Embedding<'_, '_> {
         let visible = firing.visible();
         let new = || params(&seen.new, &visible);
         let old = || params(&seen.old, &visible);
+        if let Some(kept) = &behind.named {
+            self.keep(kept, [new(), old()].concat())?;
+        }
         let (_, went) = self.apart(|this| {
             if let Some(kept) = &behind.removed {
                 this.keep(kept, old())?;

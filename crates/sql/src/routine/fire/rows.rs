@@ -52,6 +52,10 @@ impl Embedding<'_, '_> {
                 Ok(())
             })?;
             this.fire_before(firing, Event::Insert, &seen)?;
+            if firing.instead {
+                let asked = returned(&insert, false);
+                return this.instead(firing, Event::Insert, &seen, &asked, behind);
+            }
             match &insert.conflict {
                 Some(OnConflict {
                     arbiter: Some(arbiter),
@@ -160,7 +164,6 @@ impl Embedding<'_, '_> {
         behind: &Behind,
     ) -> SqlResult<()> {
         let visible = firing.visible();
-        let table = &firing.table;
         let new = visible.iter().map(|(number, ty)| {
             let assigned = update.assignments.iter();
             let mut assigned = assigned.filter(|(column, _)| column == number);
@@ -172,13 +175,16 @@ impl Embedding<'_, '_> {
         let new: Vec<Expr> = new.collect();
         let asked = update.returning.clone().unwrap_or_default();
         let (statement, rows) =
-            self.rows_to_change(table, update.source, &new, &asked, &visible)?;
+            self.rows_to_change(firing, update.source, &new, &asked, &visible)?;
         let seen = Seen {
             new: rows.new,
             old: rows.old,
         };
         let (_, body) = self.apart(|this| {
             this.fire_before(firing, Event::Update, &seen)?;
+            if firing.instead {
+                return this.instead(firing, Event::Update, &seen, &rows.returning, behind);
+            }
             let asked = (&rows.returning[..], &behind.checks);
             if firing.moves {
                 this.unless_at_home(firing, &seen, |this| {
@@ -239,13 +245,17 @@ impl Embedding<'_, '_> {
         let visible = firing.visible();
         let table = &firing.table;
         let asked = delete.returning.clone().unwrap_or_default();
-        let (statement, rows) = self.rows_to_change(table, delete.source, &[], &asked, &visible)?;
+        let (statement, rows) =
+            self.rows_to_change(firing, delete.source, &[], &asked, &visible)?;
         let seen = Seen {
             new: Vec::new(),
             old: rows.old,
         };
         let (_, body) = self.apart(|this| {
             this.fire_before(firing, Event::Delete, &seen)?;
+            if firing.instead {
+                return this.instead(firing, Event::Delete, &seen, &rows.returning, behind);
+            }
             let source = this.rows_by(table, &rows.keys)?;
             let statement = Statement::Delete(Delete {
                 table: TableRef::clone(table),
@@ -265,22 +275,29 @@ impl Embedding<'_, '_> {
         Ok(())
     }
 
-    /// The rows that an UPDATE or DELETE changes, locked: the query, and where its values go.
+    /// The rows that an UPDATE or DELETE changes, locked if they are a table's: the query, and where its values go.
     pub(super) fn rows_to_change(
         &mut self,
-        table: &TableRef,
+        firing: &Firing,
         source: Plan,
         new: &[Expr],
         asked: &[Expr],
         visible: &[(usize, SqlType)],
     ) -> SqlResult<(Statement, Rows)> {
+        let table = &firing.table;
         let width = table.frame_width();
         let types = source.frame_types();
-        let mut plan = locked(table, source);
-        if types.len() > width {
-            plan = first_of_each(table, plan, &types);
-        }
-        let keys = table.key_columns();
+        let (plan, keys) = match firing.instead {
+            true => (source, Vec::new()),
+            false => {
+                let plan = locked(table, source);
+                let plan = match types.len() > width {
+                    true => first_of_each(table, plan, &types),
+                    false => plan,
+                };
+                (plan, table.key_columns())
+            }
+        };
         let mut exprs: Vec<Expr> = Vec::new();
         let mut slots: Vec<usize> = Vec::new();
         let mut take = |this: &mut Self, expr: Expr| {
