@@ -329,12 +329,12 @@ pub(crate) fn parse(roles: &Roles, text: &str) -> Option<Item> {
     let mut last = Privileges::NONE;
     for letter in letters.chars() {
         if letter == '*' {
-            item.options = item.options | last;
+            item.options |= last;
             continue;
         }
         let known = Privileges::ALL.iter().find(|(.., its)| *its == letter)?;
         last = known.0;
-        item.privileges = item.privileges | last;
+        item.privileges |= last;
     }
     Some(item)
 }
