@@ -11,6 +11,7 @@
 //!             20 and the text, 30 and the number, 40 null, 41 false, 42 true   other values
 //!                                                     '{"a": [1, "b"]}'  ─►  10 'a'  30 1  10 'b'
 //!   hstore    10 and the key   each key; 60, the key, 00 and the text   each pair; 61 and the key   one of NULL
+//!   whole     70 and the value as in keys: one element               7    ─►  70 7
 //!   trigrams  the three bytes of each                               'at'  ─►  "  a" " at" "at "
 //!   words     50 and the word                                    'a':1 'b':2  ─►  50 'a'  50 'b'
 //!   paths     the hash of each value with the keys that lead to it: '{"a": [1, "b"]}'  ─►  #(a 1)  #(a 'b')
@@ -46,6 +47,8 @@ pub enum Elements {
     OfPairs,
     /// The trigrams of a text: `gin_trgm_ops`.
     Trigrams,
+    /// The value itself, of what has an order and no parts: the classes of `btree_gin`.
+    Whole,
 }
 
 /// A condition that entries can answer. The column is on the left.
@@ -147,6 +150,7 @@ const JSON_NULL: u8 = 0x40;
 const JSON_FALSE: u8 = 0x41;
 const JSON_TRUE: u8 = 0x42;
 const WORD: u8 = 0x50;
+const WHOLE: u8 = 0x70;
 const PAIR: u8 = 0x60;
 const PAIR_OF_NULL: u8 = 0x61;
 
@@ -225,6 +229,7 @@ impl Elements {
             }
             Elements::PathsOfJson => test == Contains,
             Elements::Words => test == Matches,
+            Elements::Whole => test == Equals,
             Elements::Trigrams => {
                 let of_text =
                     matches!(test, Like | LikeAnyCase | Pattern | PatternAnyCase | Equals);
@@ -252,6 +257,7 @@ impl Elements {
             Elements::Words => column == SqlType::TsVector,
             Elements::OfPairs => column == SqlType::Hstore,
             Elements::Trigrams => matches!(column, SqlType::Text | SqlType::Varchar),
+            Elements::Whole => column.element().is_none() && column != SqlType::Bpchar,
         }
     }
 
@@ -290,6 +296,11 @@ impl Elements {
                 found.extend(words.map(|(word, _)| tagged(WORD, word)));
             }
             (Elements::Trigrams, Value::Text(text)) => found = texts::listed(text),
+            (Elements::Whole, value) if !value.is_null() => {
+                let mut whole = vec![WHOLE];
+                key::encode(value, &mut whole);
+                found.push(short(whole));
+            }
             _ => {}
         }
         found

@@ -814,7 +814,8 @@ pub(crate) fn write_view(record: &ViewRecord) -> SqlResult<CatalogChange> {
 
 /// A table's record as a change that writes it.
 pub(crate) fn write_table(record: &TableRecord) -> SqlResult<CatalogChange> {
-    let of_trigrams = |index| record.inverted(index).contains(&Elements::Trigrams);
+    let of_later = |elements: &Elements| matches!(elements, Elements::Trigrams | Elements::Whole);
+    let of_trigrams = |index| record.inverted(index).iter().any(of_later);
     let version = match record.indexes.iter().any(of_trigrams) {
         true => TRIGRAMS_VERSION,
         false => TABLE_VERSION,
@@ -1125,7 +1126,8 @@ impl TableRecord {
             _ if self.columns[column].ty == SqlType::Jsonb => Elements::OfJson,
             _ if self.columns[column].ty == SqlType::TsVector => Elements::Words,
             _ if self.columns[column].ty == SqlType::Hstore => Elements::OfPairs,
-            _ => Elements::OfArray,
+            _ if self.columns[column].ty.element().is_some() => Elements::OfArray,
+            _ => Elements::Whole,
         });
         elements.collect()
     }

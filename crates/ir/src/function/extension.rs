@@ -25,7 +25,13 @@ pub struct Extension {
 }
 
 /// All of them, but for `plpgsql`, which every database has.
-pub const EXTENSIONS: [Extension; 8] = [
+pub const EXTENSIONS: [Extension; 9] = [
+    Extension {
+        name: "btree_gin",
+        version: "1.3",
+        comment: "support for indexing common datatypes in GIN",
+        functions: &[],
+    },
     Extension {
         name: "btree_gist",
         version: "1.7",

@@ -16,6 +16,8 @@ use quintet_ir::Elements;
 
 /// The extension that brings classes of gist for types that only have an order.
 const OF_ORDERED_TYPES: &str = "btree_gist";
+/// The same of gin.
+const OF_WHOLE_VALUES: &str = "btree_gin";
 
 /// A class that PostgreSQL has trees for. The questions that it answers are answered by entries here, but for the order of distances.
 const TRIGRAMS_IN_TREES: &str = "gist_trgm_ops";
@@ -96,6 +98,10 @@ fn check_type(elements: Elements, ty: SqlType) -> SqlResult<()> {
             false => Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message)),
         };
     }
+    // Whether its extension was made is asked when the index is ([`must_have_class`]).
+    if elements == Elements::Whole && elements.fit(ty) && is_ordered(ty) {
+        return Ok(());
+    }
     if !has_class("gin", ty) {
         return Err(no_class("gin", ty));
     }
@@ -116,10 +122,11 @@ pub(in crate::ddl) fn must_have_class(
     method: &str,
     ty: SqlType,
 ) -> SqlResult<()> {
-    let has_extension = || {
+    let has = |name: &str| {
         let mut made = planner.catalog().extensions();
-        made.any(|(_, extension)| extension.name == OF_ORDERED_TYPES)
+        made.any(|(_, extension)| extension.name == name)
     };
+    let has_extension = || has(OF_ORDERED_TYPES);
     let there = match (method, ty.family()) {
         ("hash", TypeFamily::Bits) | ("brin", TypeFamily::Multirange) => false,
         ("hash" | "brin", TypeFamily::Search) => false,
@@ -130,6 +137,7 @@ pub(in crate::ddl) fn must_have_class(
         ("gist", TypeFamily::Range | TypeFamily::Multirange) => true,
         ("gist", _) => is_ordered(ty) && has_extension(),
         ("spgist", _) => has_class(method, ty),
+        ("gin", _) => has_class(method, ty) || (is_ordered(ty) && has(OF_WHOLE_VALUES)),
         _ => true,
     };
     match there {
