@@ -257,7 +257,7 @@ impl Elements {
             Elements::Words => column == SqlType::TsVector,
             Elements::OfPairs => column == SqlType::Hstore,
             Elements::Trigrams => matches!(column, SqlType::Text | SqlType::Varchar),
-            Elements::Whole => column.element().is_none() && column != SqlType::Bpchar,
+            Elements::Whole => column.element().is_none(),
         }
     }
 
@@ -298,7 +298,13 @@ impl Elements {
             (Elements::Trigrams, Value::Text(text)) => found = texts::listed(text),
             (Elements::Whole, value) if !value.is_null() => {
                 let mut whole = vec![WHOLE];
-                key::encode(value, &mut whole);
+                match value {
+                    // Of char(n) they count for nothing; of what else they do, rows are asked.
+                    Value::Text(text) => {
+                        key::encode_datum(Datum::Text(text.trim_end_matches(' ')), &mut whole);
+                    }
+                    value => key::encode(value, &mut whole),
+                }
                 found.push(short(whole));
             }
             _ => {}

@@ -23,5 +23,15 @@ select count(*) from bg where n = -1 and body @> '{"k": 1}'
 select indexdef from pg_indexes where tablename = 'bg' order by 1
 alter table bg drop column n
 select count(*) from bg where ns = 'other' and v @@ 'w3'
-drop table bg
+create table bh (id int primary key, c char(8), t text, l text[])
+create index bh_c on bh using gin (c, l)
+create index bh_t on bh using gin (t, l)
+insert into bh values (1, 'a', 'a', '{x}'), (2, 'a  ', 'a  ', '{x}'), (3, 'b', 'b', '{x,y}'), (4, '', '', '{y}'), (5, '   ', '  ', '{y}')
+select id from bh where c = 'a' and l @> '{x}' order by id
+select id from bh where c = 'a    ' and l @> '{x}' order by id
+select id from bh where t = 'a' and l @> '{x}' order by id
+select id from bh where t = 'a  ' and l @> '{x}' order by id
+select id from bh where c = '' and l @> '{y}' order by id
+select id from bh where t = '' and l @> '{y}' order by id
+drop table bg, bh
 drop extension btree_gin
