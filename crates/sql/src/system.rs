@@ -77,7 +77,7 @@ pub use describe::Known;
 pub(crate) use describe::direction_words;
 pub(crate) use indexes::is_index_of_division;
 pub(crate) use operator_classes::{
-    ClassFor, class_for, extension_of_class, has_class, is_ordered, shown_class,
+    ClassFor, class_for, extension_of_class, has_class, is_ordered, ordered_class, shown_class,
 };
 pub(crate) use routines::descriptions;
 pub(crate) use sequences::{SEQUENCE_COLUMNS, of_sequence};

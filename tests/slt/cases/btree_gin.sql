@@ -33,5 +33,15 @@ select id from bh where t = 'a' and l @> '{x}' order by id
 select id from bh where t = 'a  ' and l @> '{x}' order by id
 select id from bh where c = '' and l @> '{y}' order by id
 select id from bh where t = '' and l @> '{y}' order by id
+drop extension btree_gin
 drop table bg, bh
 drop extension btree_gin
+create extension btree_gin
+create table bi (a int, b text, l int[])
+create index bi_a on bi using gin (a, l)
+drop extension btree_gin
+drop extension btree_gin cascade
+insert into bi values (1, 'x', '{1}')
+select count(*) from bi where a = 1 and l @> '{1}'
+select indexname from pg_indexes where tablename = 'bi'
+drop table bi

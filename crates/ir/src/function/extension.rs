@@ -321,7 +321,10 @@ mod tests {
     #[test]
     fn what_an_extension_says_that_it_has_is_there() {
         for name in EXTENSIONS.iter().flat_map(|extension| extension.functions) {
-            assert!(super::super::is_known(name), "{name}");
+            let known = super::super::is_known(name)
+                || super::super::sets::is_set_name(name)
+                || super::super::pairs::POPULATE.name == *name;
+            assert!(known, "{name}");
         }
     }
 }

@@ -6,7 +6,7 @@
 //! Does not: other extensions (0A000), ALTER EXTENSION, or look for what calls a function of an extension that is dropped: nothing breaks.
 
 use super::drop_type;
-use super::index;
+use super::index::{self, OF_WHOLE_VALUES};
 use super::user_type::refuse_taken;
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -14,12 +14,12 @@ use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::records::{ExtensionRecord, TypeKind, TypeRecord};
 use crate::role::THE_DATABASE;
-use crate::system::extension_of_class;
+use crate::system::{extension_of_class, ordered_class};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{CreateExtensionStmt, DropBehavior, DropStmt};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
-use quintet_ir::Privileges;
 use quintet_ir::function::extension::EXTENSIONS;
+use quintet_ir::{Elements, Privileges};
 
 /// The extension of every database.
 const PLPGSQL: &str = "plpgsql";
@@ -103,7 +103,19 @@ fn drop_indexes(draft: &mut Draft, extension: &str, cascade: bool) -> SqlResult<
         for (number, index) in table.indexes.iter().enumerate() {
             let shown = record.shown(index.id);
             let class = shown.and_then(|shown| shown.classes.iter().find(|one| of_it(one)));
-            if let Some((_, class)) = class {
+            let class = class.map(|(_, class)| class.as_str());
+            let of_whole = || {
+                let elements = &record.indexes.get(number)?;
+                let asked = &elements.columns[usize::from(record.predicate(index.id).is_some())..];
+                let mut all = record.inverted(elements).into_iter().zip(asked);
+                let (_, column) = all.find(|(elements, _)| *elements == Elements::Whole)?;
+                ordered_class(record.columns[*column].ty)
+            };
+            let class = match extension {
+                OF_WHOLE_VALUES => of_whole(),
+                _ => class,
+            };
+            if let Some(class) = class {
                 let method = shown.and_then(|shown| shown.method.as_deref());
                 let method = method.unwrap_or("btree");
                 let name = &index.name;

@@ -29,7 +29,7 @@ use quintet_ir::ddl::Work;
 use quintet_ir::schema::TableDef;
 use quintet_ir::{ColumnDef, Expr};
 
-pub(super) use method::{check_inverted, is_inverted, must_have_class, no_class};
+pub(super) use method::{OF_WHOLE_VALUES, check_inverted, is_inverted, must_have_class, no_class};
 
 pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Planned> {
     const TAG: &str = "CREATE INDEX";
@@ -130,7 +130,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
         unique: statement.unique,
         constraint: false,
     });
-    method::check_inverted(&record)?;
+    method::check_inverted(planner, &record)?;
     let anew = hidden::calls_anew(planner, &table, &record)?;
     let old_spaces = spaces_of(&table);
     if anew {

@@ -251,6 +251,14 @@ pub(super) fn class_of(method: u32, ty: SqlType) -> u32 {
     own.map_or(0, |class| class.0)
 }
 
+/// The class by which values of this type have an order.
+pub(crate) fn ordered_class(ty: SqlType) -> Option<&'static str> {
+    let wanted = wanted(BTREE, ty);
+    let mut all = ORDERED.iter();
+    all.find(|class| class.3 == wanted && class.4)
+        .map(|class| class.1)
+}
+
 /// The extension that brings a class, by itself or with its type.
 fn brought_by(name: &str) -> Option<&'static str> {
     let by_type = || {

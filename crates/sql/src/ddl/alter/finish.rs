@@ -28,7 +28,7 @@ impl Change<'_, '_, '_> {
         for &number in &self.remade {
             hidden::read_anew(self.draft.planner, &self.table, &mut self.record, number)?;
         }
-        index::check_inverted(&self.record)?;
+        index::check_inverted(self.draft.planner, &self.record)?;
         exclusion::check(&self.record)?;
         let added = constraint::apply(self.draft, &mut self.record, &self.constraints)?;
         if !self.fill.is_empty() && (added.primary_key || !added.indexes.is_empty()) {

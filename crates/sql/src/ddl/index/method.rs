@@ -17,7 +17,7 @@ use quintet_ir::Elements;
 /// The extension that brings classes of gist for types that only have an order.
 const OF_ORDERED_TYPES: &str = "btree_gist";
 /// The same of gin.
-const OF_WHOLE_VALUES: &str = "btree_gin";
+pub(in crate::ddl) const OF_WHOLE_VALUES: &str = "btree_gin";
 
 /// A class that PostgreSQL has trees for. The questions that it answers are answered by entries here, but for the order of distances.
 const TRIGRAMS_IN_TREES: &str = "gist_trgm_ops";
@@ -71,7 +71,7 @@ pub(super) fn refuse(statement: &IndexStmt) -> SqlResult<()> {
 ///
 /// # Errors
 /// `42704`, `42804`, and `0A000` for elements without an order.
-pub(in crate::ddl) fn check_inverted(record: &TableRecord) -> SqlResult<()> {
+pub(in crate::ddl) fn check_inverted(planner: &Planner, record: &TableRecord) -> SqlResult<()> {
     for index in record
         .indexes
         .iter()
@@ -79,7 +79,11 @@ pub(in crate::ddl) fn check_inverted(record: &TableRecord) -> SqlResult<()> {
     {
         let asked = &index.columns[usize::from(record.predicate(index.id).is_some())..];
         for (elements, &column) in record.inverted(index).into_iter().zip(asked) {
-            check_type(elements, record.columns[column].ty)?;
+            let ty = record.columns[column].ty;
+            check_type(elements, ty)?;
+            if elements == Elements::Whole {
+                must_have_class(planner, "gin", ty)?;
+            }
         }
     }
     Ok(())
@@ -98,7 +102,7 @@ fn check_type(elements: Elements, ty: SqlType) -> SqlResult<()> {
             false => Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message)),
         };
     }
-    // Whether its extension was made is asked when the index is ([`must_have_class`]).
+    // Whether its extension was made is asked of the catalogue ([`must_have_class`]).
     if elements == Elements::Whole && elements.fit(ty) && is_ordered(ty) {
         return Ok(());
     }
