@@ -149,6 +149,11 @@ pub fn write_typed(value: &Value, ty: SqlType, context: &FormatContext, out: &mu
     match value {
         Value::Text(text) if ty == SqlType::InternalChar && text.is_empty() => out.push(0),
         Value::Array(array) if ty.is_vector() => write_vector(array, out),
+        Value::Array(array) if ty == SqlType::InternalCharArray => {
+            write_elements(array, out, &|value, out| {
+                write_typed(value, SqlType::InternalChar, context, out);
+            });
+        }
         Value::Text(text) if ty == SqlType::JsonPath => write_path(text, out),
         Value::Bytea(bytes) if ty == SqlType::Hstore => pairs::send(bytes, out),
         Value::Bytea(bytes) if ty.is_bytes_within() => lexemes::send(ty, bytes, out),

@@ -146,6 +146,7 @@ pub enum SqlType {
     /// Keys with texts, of the extension of that name.
     Hstore,
     HstoreArray,
+    InternalCharArray,
 }
 
 /// Which types stand for it, and which must be the same. Ranges are left out.
@@ -245,7 +246,7 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
     &[
         (Bool, 16, "boolean", Some(BoolArray)),
         (Bytea, 17, "bytea", Some(ByteaArray)),
-        (InternalChar, 18, "\"char\"", None),
+        (InternalChar, 18, "\"char\"", Some(InternalCharArray)),
         (Name, 19, "name", Some(NameArray)),
         (Int8, 20, "bigint", Some(Int8Array)),
         (Int2, 21, "smallint", Some(Int2Array)),
@@ -289,6 +290,7 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (Void, 2278, "void", None),
         (Uuid, 2950, "uuid", Some(UuidArray)),
         (BoolArray, 1000, "boolean[]", None),
+        (InternalCharArray, 1002, "\"char\"[]", None),
         (NameArray, 1003, "name[]", None),
         (Int2Array, 1005, "smallint[]", None),
         (Int4Array, 1007, "integer[]", None),
@@ -691,6 +693,7 @@ impl SqlType {
             || matches!(
                 self,
                 SqlType::InternalChar
+                    | SqlType::InternalCharArray
                     | SqlType::JsonPath
                     | SqlType::TsVector
                     | SqlType::TsQuery

@@ -139,7 +139,7 @@ impl StoredRoutine {
     pub fn signature(&self, catalog: &Catalog) -> SqlResult<&Arc<Signature>> {
         let made = self.signature.get_or_init(|| {
             let statement = statement(&self.record)?;
-            // Types without a schema are the routine's own schema's, or everybody's.
+            // Types without a schema are the routine's own schema's, or everybody's: others were given theirs when it was made.
             let path = format!("{}, public", quoted(&self.record.schema));
             with_context(catalog, &path, &NOTHING_DYNAMIC, |context| {
                 Signature::of(self.record.id, &statement, &self.record.text, context).map(Arc::new)

@@ -402,6 +402,15 @@ fn numbers(columns: &[usize]) -> Value {
     }))
 }
 
+/// What the relation of the catalogue with this number is called, for messages and `format_type`.
+pub(crate) fn system_relation(number: u32) -> Option<String> {
+    let layout = layout::all().find(|layout| layout.oid == number)?;
+    Some(match layout.schema {
+        "pg_catalog" => layout.name.to_string(),
+        schema => format!("{schema}.{}", layout.name),
+    })
+}
+
 /// What a type is called in `pg_type`.
 pub(crate) fn type_name(ty: SqlType) -> String {
     use SqlType::*;

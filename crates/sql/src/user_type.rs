@@ -10,7 +10,7 @@ use crate::names;
 use crate::planner::Planner;
 use crate::records::{DomainRecord, LabelRecord, TypeKind, TypeRecord, ViewColumnRecord};
 use crate::system::print::quoted;
-use crate::system::relation_of;
+use crate::system::{relation_of, system_relation};
 use pg_query::protobuf::TypeName;
 use quintet_base::objects::{ObjectNames, Objects, name_marked, no_label};
 use quintet_base::text_format::{self, FormatContext};
@@ -253,8 +253,10 @@ impl<'a> Planner<'a> {
     /// What the type with a number is called, also that of an array.
     pub fn shown_type_number(&self, number: u32) -> Option<String> {
         if let Some((relation, is_array)) = relation_of(number) {
-            let table = self.catalog().table_of_type(relation | ROW_TYPE)?;
-            let name = self.shown_row(&table);
+            let name = match self.catalog().table_of_type(relation | ROW_TYPE) {
+                Some(table) => self.shown_row(&table),
+                None => system_relation(relation)?,
+            };
             return Some(if is_array { name + "[]" } else { name });
         }
         let record = self.catalog().type_with(number)?;

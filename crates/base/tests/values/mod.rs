@@ -15,7 +15,8 @@ use quintet_base::{
 };
 
 /// Every type whose values can be stored and sent, arrays included.
-pub const TYPES: [SqlType; 75] = [
+pub const TYPES: [SqlType; 76] = [
+    SqlType::InternalCharArray,
     SqlType::Citext,
     SqlType::CitextArray,
     SqlType::Hstore,

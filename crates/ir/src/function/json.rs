@@ -307,6 +307,27 @@ pub(super) static FUNCTIONS: &[Function] = &[
         edit::set,
     ),
     new(
+        "jsonb_set_lax",
+        &[Jsonb, TextArray, Jsonb],
+        Jsonb,
+        edit::set_lax,
+    )
+    .lenient(),
+    new(
+        "jsonb_set_lax",
+        &[Jsonb, TextArray, Jsonb, Bool],
+        Jsonb,
+        edit::set_lax,
+    )
+    .lenient(),
+    new(
+        "jsonb_set_lax",
+        &[Jsonb, TextArray, Jsonb, Bool, Text],
+        Jsonb,
+        edit::set_lax,
+    )
+    .lenient(),
+    new(
         "jsonb_insert",
         &[Jsonb, TextArray, Jsonb],
         Jsonb,

@@ -137,7 +137,10 @@ fn has(catalog: &Catalog, class: Class, schema: &str, name: &str) -> bool {
                     Relation::Table(_) | Relation::View(_) | Relation::Partition(_)
                 )
             };
-            catalog.type_named(schema, name).is_some()
+            // An array of it may be called by the catalogue's name.
+            let element = name.strip_prefix('_');
+            let mut names = [Some(name), element].into_iter().flatten();
+            names.any(|name| catalog.type_named(schema, name).is_some())
                 || catalog.relation(schema, name).is_some_and(is_row)
         }
     }
@@ -161,6 +164,10 @@ impl Respelling<'_, '_> {
 
     /// The schema that has to stand before a name; `None`: as it is.
     fn schema_for(&self, name: &Name, paths: &Paths) -> Option<String> {
+        // What is built in is found before all schemas.
+        if name.is_built_in() {
+            return None;
+        }
         let knows = |schema: &&String| has(self.catalog, name.class, schema, &name.name);
         let means = match &name.schema {
             Some(schema) => schema.clone(),
@@ -337,6 +344,24 @@ pub(super) fn at_home(planner: &Planner, schema: &str, text: String) -> SqlResul
     };
     let now = respelling(planner, &moves).expression(&text, &paths)?;
     Ok(now.unwrap_or(text))
+}
+
+/// The text of a routine that is kept in a schema: types of its parameters and result, defaults, and names in a body of statements that
+/// would mean something else there have schemas before them, so that they go on to mean what they do by the path of who makes it.
+///
+/// # Errors
+/// What the parser says.
+pub(crate) fn routine_at_home(planner: &Planner, schema: &str, text: &str) -> SqlResult<String> {
+    let Some(node) = node_of(text)? else {
+        return Ok(text.to_string());
+    };
+    let moves = Moves::new("", "");
+    let paths = Paths {
+        before: planner.path().to_vec(),
+        after: home(planner.catalog(), &moves, schema, None).before,
+    };
+    let now = respelling(planner, &moves).statement(text, &node, &paths)?;
+    Ok(now.unwrap_or_else(|| text.to_string()))
 }
 
 fn respelling<'m, 'c>(planner: &Planner<'c>, moves: &'m Moves) -> Respelling<'m, 'c> {

@@ -11,7 +11,7 @@ use super::signature::{Parameter, ROW, Resolved, Signature, describe, resolve};
 use super::single_types;
 use crate::catalog::Catalog;
 use crate::command::Planned;
-use crate::ddl::{release_function, release_routine};
+use crate::ddl::{release_function, release_routine, routine_at_home};
 use crate::draft::Draft;
 use crate::names::{self, inner, required};
 use crate::planner::{NOTHING_DYNAMIC, Planner};
@@ -81,7 +81,7 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
         id,
         schema: schema.to_string(),
         name: name.to_string(),
-        text: text.to_string(),
+        text: routine_at_home(planner, schema, text)?,
         altered: Vec::new(),
     })?;
     draft.check_settings(Own::of(statement)?.settings);

@@ -77,7 +77,7 @@ fn class(planner: &Planner, class: &Class) -> Vec<Value> {
         text(class.name),
         oid(schema_oid(planner, class.schema)),
         oid(match class.kind {
-            "r" | "p" | "v" | "m" if class.oid >= crate::records::FIRST_ID => row_type(class.oid),
+            "r" | "p" | "v" | "m" => row_type(class.oid),
             _ => 0,
         }),
         oid(0),

@@ -199,7 +199,7 @@ impl BuiltIn {
             array(SqlType::Text, self.names.iter().map(|name| text(name))),
             array(SqlType::Oid, self.all.iter().map(|ty| oid(*ty))),
             array(
-                SqlType::Text,
+                SqlType::InternalChar,
                 self.modes
                     .chars()
                     .map(|mode| text(mode.encode_utf8(&mut [0; 4]))),

@@ -250,7 +250,7 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
             all().map_or(Value::Null, |all| {
                 array(SqlType::Oid, all.map(type_of).collect())
             }),
-            modes.map_or(Value::Null, |modes| array(SqlType::Text, modes)),
+            modes.map_or(Value::Null, |modes| array(SqlType::InternalChar, modes)),
             text(&body),
             super::config(&own.settings),
             Value::Null,

@@ -1,8 +1,9 @@
 //! The types that the rows of tables and views have: numbers and names.
 //!
-//! Relies on: numbers of relations stay below 2^30.  Promises: a type and its array for each table, partition and view, whose numbers follow from the
+//! Relies on: numbers of relations stay below 2^30.  Promises: a type and its array for each table, partition and view, those of the catalogue too, whose numbers follow from the
 //! relation's; PostgreSQL draws them.  Does not: say what their values have (`composite`).
 
+use super::layout;
 use super::{OWNER, flag, oid, schema_oid, text};
 use crate::catalog::Relation;
 use crate::planner::Planner;
@@ -68,6 +69,9 @@ pub(super) fn types(planner: &Planner) -> Vec<Vec<Value>> {
             ]);
         }
     };
+    for layout in layout::all().filter(|layout| matches!(layout.kind, "r" | "v")) {
+        add(layout.oid, layout.schema, layout.name);
+    }
     for table in &planner.catalog().tables_and_parts() {
         add(table.relation().0, &table.schema, &table.name);
     }

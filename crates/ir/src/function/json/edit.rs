@@ -196,6 +196,41 @@ pub(super) fn set(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     )
 }
 
+/// As [`set`], where the fifth argument says what an SQL NULL for the value does.
+pub(super) fn set_lax(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let create = args.get(3).copied();
+    if args[0].is_null() || args[1].is_null() || create.is_some_and(Value::is_null) {
+        return Ok(Value::Null);
+    }
+    let treatment = match args.get(4) {
+        Some(Value::Null) => {
+            let message = "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"";
+            return invalid(message);
+        }
+        Some(said) => str(said),
+        None => "use_json_null",
+    };
+    if !args[2].is_null() {
+        return set(&args[..args.len().min(4)], host);
+    }
+    match treatment {
+        "raise_exception" => Err(SqlError::new(
+            SqlState::NULL_VALUE_NOT_ALLOWED,
+            "JSON value must not be null",
+        )
+        .detail("Exception was raised because null_value_treatment is \"raise_exception\".")
+        .hint("To avoid, either change the null_value_treatment argument or ensure that an SQL NULL is not passed.")),
+        "use_json_null" => {
+            let null = Value::json(Json::Null);
+            let given = [args[0], args[1], &null];
+            set(&[&given, create.as_slice()].concat(), host)
+        }
+        "delete_key" => without_path(&args[..2], host),
+        "return_target" => Ok(args[0].clone()),
+        _ => invalid("null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\""),
+    }
+}
+
 pub(super) fn insert(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let after = args.get(3).and_then(|after| after.as_bool()) == Some(true);
     let new = json(args[2]);

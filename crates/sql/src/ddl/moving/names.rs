@@ -8,6 +8,8 @@ use crate::routine::any_node;
 use crate::system::print::quoted;
 use pg_query::protobuf::{ColumnRef, CreateFunctionStmt, FuncCall, Node, TypeName};
 use pg_query::{NodeEnum, NodeRef};
+use quintet_base::SqlType;
+use quintet_base::types::Any;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -63,6 +65,16 @@ impl Name {
                     .then(|| (from, to, quoted(schema)))
             }
         }
+    }
+
+    /// Whether it is that of a type that is looked for in no schema.
+    pub fn is_built_in(&self) -> bool {
+        let name = &*self.name;
+        self.class == Class::Type
+            && self.schema.is_none()
+            && (SqlType::from_name(name).is_some()
+                || Any::from_name(name).is_some()
+                || matches!(name, "record" | "trigger"))
     }
 
     fn of_words(place: i32, class: Class, words: &[&str]) -> Option<Name> {

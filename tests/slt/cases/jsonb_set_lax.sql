@@ -1,0 +1,14 @@
+select jsonb_set_lax('{"a":1,"b":2}', '{b}', null), jsonb_set_lax('{"a":1,"b":2}', '{b}', null, true), jsonb_set_lax('{"a":1,"b":2}', '{c}', null, true), jsonb_set_lax('{"a":1,"b":2}', '{c}', null, false);
+select jsonb_set_lax('{"a":1,"b":2}', '{b}', null, true, 'use_json_null'), jsonb_set_lax('{"a":1,"b":2}', '{b}', null, true, 'delete_key'), jsonb_set_lax('{"a":1,"b":2}', '{b}', null, true, 'return_target');
+select jsonb_set_lax('{"a":1}', '{b}', null, true, 'raise_exception');
+select jsonb_set_lax('{"a":1}', '{b}', null, true, null);
+select jsonb_set_lax('{"a":1}', '{b}', '2', true, null);
+select jsonb_set_lax('{"a":1}', '{b}', null, true, 'no_such_treatment');
+select jsonb_set_lax('{"a":1}', '{b}', '2', true, 'no_such_treatment');
+select jsonb_set_lax('{"a":1}', '{b}', '2'), jsonb_set_lax('{"a":1}', '{b}', '2', false), jsonb_set_lax('[1,2]', '{0}', null, true, 'delete_key'), jsonb_set_lax('{"a":{"x":1}}', '{a,x}', null, false);
+select jsonb_set_lax(null, '{b}', null), jsonb_set_lax('{"a":1}', null, null), jsonb_set_lax('{"a":1}', '{a}', null, null, 'raise_exception');
+select jsonb_set_lax('1', '{a}', null);
+select jsonb_set_lax('1', '{a}', null, true, 'delete_key'), 1;
+select jsonb_set_lax('1', '{a}', null, true, 'return_target');
+select jsonb_set_lax(v, '{a}', w, true, t) from (values ('{"a":1}'::jsonb, '3'::jsonb, 'delete_key'), ('{"a":1}', null, 'delete_key'), ('{"a":1}', null, 'use_json_null')) x (v, w, t);
+select pronargs, pronargdefaults, proisstrict, provolatile, proargnames from pg_proc where proname = 'jsonb_set_lax';
