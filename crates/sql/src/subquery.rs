@@ -103,16 +103,19 @@ impl Subqueries {
         let left = binder.tested(link, &query)?;
         // What is compared has to be there once: two rows that differ may be alike in the type that they are compared in.
         let compared = left.iter().zip(&query.outputs).enumerate();
-        let compared: SqlResult<Vec<Expr>> = compared
+        let compared: SqlResult<Vec<(Expr, Expr)>> = compared
             .map(|(place, (expr, output))| {
                 let column = Expr::Column(place, output.ty);
                 match binder.compare(CompareOp::Eq, expr.clone(), column.clone())? {
-                    Expr::Compare { right, .. } if right.ty() != output.ty => Ok(*right),
-                    _ => Ok(column),
+                    Expr::Compare { left, right, .. } if right.ty() != output.ty => {
+                        Ok((*left, *right))
+                    }
+                    _ => Ok((expr.clone(), column)),
                 }
             })
             .collect();
-        let compared = compared.map_err(&here)?;
+        let (left, compared): (Vec<Expr>, Vec<Expr>) =
+            compared.map_err(&here)?.into_iter().unzip();
         let types: Vec<SqlType> = compared.iter().map(Expr::ty).collect();
         let as_it_is = compared.iter().all(|expr| matches!(expr, Expr::Column(..)));
         let input = match as_it_is {
