@@ -40,7 +40,10 @@ pub fn read(text: &str) -> SqlResult<i64> {
     let block = block.trim_start_matches(is_blank);
     let block = match block.strip_prefix('-') {
         // Blocks below zero count from behind the last one of PostgreSQL's.
-        Some(_) => block.parse::<i32>().ok().map(|block| u64::from(block as u32)),
+        Some(_) => block
+            .parse::<i32>()
+            .ok()
+            .map(|block| u64::from(block as u32)),
         None => block.parse::<u64>().ok(),
     };
     let block = block.filter(|block| block >> (u64::BITS - OFFSET_BITS) == 0);
@@ -72,7 +75,17 @@ mod tests {
 
     #[test]
     fn what_prints_reads_back() {
-        for place in [0, 1, 65_535, 65_536, 1 << 40, 1 << 48, i64::MAX, -1, i64::MIN] {
+        for place in [
+            0,
+            1,
+            65_535,
+            65_536,
+            1 << 40,
+            1 << 48,
+            i64::MAX,
+            -1,
+            i64::MIN,
+        ] {
             let mut text = Vec::new();
             write(place, &mut text);
             let text = String::from_utf8(text).expect("digits");
@@ -88,7 +101,16 @@ mod tests {
     fn reads_as_postgresql_does() {
         assert_eq!(read("( 1, 2)").expect("blanks"), 65_538);
         assert_eq!(read("(-1,1)").expect("wraps"), 0xffff_ffff_0001);
-        for text in ["", "()", "(1)", "(1,65536)", "(1,-1)", "1,2", "(a,1)", ")1,2("] {
+        for text in [
+            "",
+            "()",
+            "(1)",
+            "(1,65536)",
+            "(1,-1)",
+            "1,2",
+            "(a,1)",
+            ")1,2(",
+        ] {
             assert_eq!(read(text).expect_err(text).state.as_str(), "22P02");
         }
     }

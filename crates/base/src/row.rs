@@ -399,7 +399,9 @@ impl<'a> RowReader<'a> {
                 let bytes = self.fixed(offset)?;
                 Some(match place.ty {
                     SqlType::Int4 => Datum::Int4(i32::from_le_bytes(*bytes.first_chunk()?)),
-                    SqlType::Int8 | SqlType::Tid => Datum::Int8(i64::from_le_bytes(*bytes.first_chunk()?)),
+                    SqlType::Int8 | SqlType::Tid => {
+                        Datum::Int8(i64::from_le_bytes(*bytes.first_chunk()?))
+                    }
                     SqlType::Bool => Datum::Bool(*bytes.first()? != 0),
                     SqlType::Int2 => Datum::Int2(i16::from_le_bytes(*bytes.first_chunk()?)),
                     SqlType::Date => Datum::Date(i32::from_le_bytes(*bytes.first_chunk()?)),

@@ -107,6 +107,7 @@ fn any_value(ty: SqlType) -> BoxedStrategy<Value> {
             let read = |text| quintet_base::pairs::Pairs::parse(text).unwrap().to_value();
             prop::sample::select(texts.to_vec()).prop_map(read).boxed()
         }
+        SqlType::Tid => any::<i64>().prop_map(Value::Int8).boxed(),
         SqlType::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
         SqlType::Inet | SqlType::Cidr => (any::<bool>(), any::<[u8; 16]>(), 0u8..=128)
             .prop_map(move |(long, bytes, bits)| {
