@@ -223,12 +223,12 @@ impl Binder<'_, '_> {
             return composite::compared(self.planner, left, right);
         }
         if left.ty() == right.ty() && !plain(left.ty()) {
-            return Ok(ctid::compared(left, right));
+            return Ok(ctid::compared(op, left, right));
         }
         let ty = compare_type(op, left.ty(), right.ty())?;
         let left = coerce::implicit(self.planner, left, ty)?;
         let right = coerce::implicit(self.planner, right, ty)?;
-        Ok(ctid::compared(left, right))
+        Ok(ctid::compared(op, left, right))
     }
 
     /// A function or operator by name over bound arguments.
