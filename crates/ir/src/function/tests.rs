@@ -244,6 +244,7 @@ proptest! {
             let fits = value.is_null()
                 || value.natural_type() == result
                 || (value.as_str().is_some() && matches!(result, SqlType::Name | SqlType::Json))
+                || (matches!(value, Value::Int8(_)) && result == SqlType::Tid)
                 || (matches!(value, Value::Oid(_)) && result.is_named_oid())
                 || (matches!(value, Value::Bits(_)) && result == SqlType::Bit)
                 || (matches!(value, Value::Bytea(_)) && result.is_bytes_within())
