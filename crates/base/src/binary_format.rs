@@ -38,6 +38,7 @@ use crate::multirange;
 use crate::network::{Family, Inet};
 use crate::numeric::Numeric;
 use crate::pairs::{self, Pairs};
+use crate::place;
 use crate::range;
 use crate::record::Record;
 use crate::text_format::FormatContext;
@@ -129,6 +130,11 @@ pub fn write_told(value: &Value, context: &FormatContext, out: &mut Vec<u8>) {
     match value {
         Value::Enum(v) => out.extend_from_slice(context.objects.label(*v).as_bytes()),
         Value::Array(array) if holds_fields(array) => {}
+        Value::Array(array) if array.element == SqlType::Tid => {
+            write_elements(array, out, &|value, out| {
+                write_typed(value, SqlType::Tid, context, out);
+            });
+        }
         Value::Array(array) if array.element.is_enum() || array.element.is_record() => {
             write_elements(array, out, &|value, out| write_told(value, context, out));
         }
@@ -157,6 +163,7 @@ pub fn write_typed(value: &Value, ty: SqlType, context: &FormatContext, out: &mu
         Value::Text(text) if ty == SqlType::JsonPath => write_path(text, out),
         Value::Bytea(bytes) if ty == SqlType::Hstore => pairs::send(bytes, out),
         Value::Bytea(bytes) if ty.is_bytes_within() => lexemes::send(ty, bytes, out),
+        Value::Int8(place) if ty == SqlType::Tid => place::send(*place, out),
         value => write_told(value, context, out),
     }
 }
@@ -364,6 +371,7 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         SqlType::Int2 => Value::Int2(i16::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Int4 => Value::Int4(i32::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Int8 => Value::Int8(i64::from_be_bytes(exact(ty, bytes)?)),
+        SqlType::Tid => Value::Int8(place::receive(bytes).ok_or_else(|| invalid(ty))?),
         SqlType::Oid => Value::Oid(u32::from_be_bytes(exact(ty, bytes)?)),
         _ if ty.is_named_oid() => Value::Oid(u32::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Enum(number) => Value::Enum(EnumValue {

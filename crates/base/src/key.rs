@@ -459,7 +459,7 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
         },
         SqlType::Int2 => Value::Int2(i16::from_be_bytes(take(bytes)?) ^ i16::MIN),
         SqlType::Int4 => Value::Int4(signed_4(bytes)?),
-        SqlType::Int8 => Value::Int8(signed_8(bytes)?),
+        SqlType::Int8 | SqlType::Tid => Value::Int8(signed_8(bytes)?),
         SqlType::Date => Value::Date(signed_4(bytes)?),
         SqlType::Timestamp => Value::Timestamp(signed_8(bytes)?),
         SqlType::TimestampTz => Value::TimestampTz(signed_8(bytes)?),

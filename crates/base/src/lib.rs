@@ -47,6 +47,7 @@ pub mod numeric;
 pub mod objects;
 pub mod pairs;
 pub mod patience;
+pub mod place;
 pub mod range;
 pub mod record;
 pub mod row;

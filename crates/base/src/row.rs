@@ -83,7 +83,7 @@ fn fixed_width(ty: SqlType) -> Option<usize> {
         Int4 | Float4 | Date | Oid => 4,
         _ if ty.is_named_oid() => 4,
         Enum(_) => 4,
-        Int8 | Float8 | Timestamp | TimestampTz | Time => 8,
+        Int8 | Float8 | Timestamp | TimestampTz | Time | Tid => 8,
         MacAddr => 6,
         TimeTz => 12,
         Uuid | Interval => 16,
@@ -399,7 +399,9 @@ impl<'a> RowReader<'a> {
                 let bytes = self.fixed(offset)?;
                 Some(match place.ty {
                     SqlType::Int4 => Datum::Int4(i32::from_le_bytes(*bytes.first_chunk()?)),
-                    SqlType::Int8 => Datum::Int8(i64::from_le_bytes(*bytes.first_chunk()?)),
+                    SqlType::Int8 | SqlType::Tid => {
+                        Datum::Int8(i64::from_le_bytes(*bytes.first_chunk()?))
+                    }
                     SqlType::Bool => Datum::Bool(*bytes.first()? != 0),
                     SqlType::Int2 => Datum::Int2(i16::from_le_bytes(*bytes.first_chunk()?)),
                     SqlType::Date => Datum::Date(i32::from_le_bytes(*bytes.first_chunk()?)),
@@ -628,7 +630,7 @@ fn read_fixed(ty: SqlType, bytes: &[u8]) -> Value {
         SqlType::Bool => Value::Bool(bytes[0] != 0),
         SqlType::Int2 => Value::Int2(i16::from_le_bytes(take(bytes))),
         SqlType::Int4 => Value::Int4(i32::from_le_bytes(take(bytes))),
-        SqlType::Int8 => Value::Int8(i64::from_le_bytes(take(bytes))),
+        SqlType::Int8 | SqlType::Tid => Value::Int8(i64::from_le_bytes(take(bytes))),
         SqlType::Float4 => Value::Float4(f32::from_le_bytes(take(bytes))),
         SqlType::Float8 => Value::Float8(f64::from_le_bytes(take(bytes))),
         SqlType::Date => Value::Date(i32::from_le_bytes(take(bytes))),

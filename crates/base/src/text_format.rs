@@ -25,6 +25,7 @@ use crate::network;
 use crate::numeric::Numeric;
 use crate::objects::ObjectNames;
 use crate::pairs::{self, Pairs};
+use crate::place;
 use crate::range;
 use crate::types::{SqlType, TypeMod};
 use crate::value::{Array, EnumValue, Str, Value};
@@ -91,6 +92,7 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
         Value::Bool(v) => out.push(if *v { b't' } else { b'f' }),
         Value::Int2(v) => write_integer(i64::from(*v), out),
         Value::Int4(v) => write_integer(i64::from(*v), out),
+        Value::Int8(v) if ty == SqlType::Tid => place::write(*v, out),
         Value::Int8(v) => write_integer(*v, out),
         Value::Oid(v) if ty.is_named_oid() => {
             out.extend_from_slice(context.objects.name(ty, *v).as_bytes());
@@ -227,6 +229,7 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
             context.date_order,
             &context.zone,
         )?),
+        SqlType::Tid => Value::Int8(place::read(text)?),
         SqlType::Uuid => Value::Uuid(read_uuid(text)?),
         SqlType::Inet => Value::Inet(network::parse_inet(text)?),
         SqlType::Cidr => Value::Inet(network::parse_cidr(text)?),

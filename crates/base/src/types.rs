@@ -147,6 +147,9 @@ pub enum SqlType {
     Hstore,
     HstoreArray,
     InternalCharArray,
+    /// Where a row is: a number that prints as block and offset (`place`).
+    Tid,
+    TidArray,
 }
 
 /// Which types stand for it, and which must be the same. Ranges are left out.
@@ -232,6 +235,8 @@ pub enum TypeFamily {
     Caseless,
     /// hstore.
     Pairs,
+    /// tid.
+    Place,
     Json,
     Record,
     Array,
@@ -253,6 +258,8 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (Int4, 23, "integer", Some(Int4Array)),
         (Text, 25, "text", Some(TextArray)),
         (Oid, 26, "oid", Some(OidArray)),
+        (Tid, 27, "tid", Some(TidArray)),
+        (TidArray, 1010, "tid[]", None),
         (Float4, 700, "real", Some(Float4Array)),
         (Float8, 701, "double precision", Some(Float8Array)),
         (Unknown, 705, "unknown", None),
@@ -512,6 +519,7 @@ impl SqlType {
             "json" => Json,
             "jsonb" => Jsonb,
             "oid" => Oid,
+            "tid" => Tid,
             "inet" => Inet,
             "cidr" => Cidr,
             "macaddr" => MacAddr,
@@ -593,7 +601,7 @@ impl SqlType {
             Int4 | Float4 | Date | Oid | Void | Enum(_) => 4,
             _ if self.is_named_oid() => 4,
             Int8 | Float8 | Timestamp | TimestampTz | Time => 8,
-            MacAddr => 6,
+            MacAddr | Tid => 6,
             TimeTz => 12,
             Uuid | Interval => 16,
             Name => 64,
@@ -621,6 +629,7 @@ impl SqlType {
             TsVector | TsQuery => TypeFamily::Search,
             Citext => TypeFamily::Caseless,
             Hstore => TypeFamily::Pairs,
+            Tid => TypeFamily::Place,
             Date | Timestamp | TimestampTz | Time | TimeTz => TypeFamily::DateTime,
             Interval => TypeFamily::Timespan,
             Enum(_) => TypeFamily::Enum,
@@ -686,7 +695,7 @@ impl SqlType {
     }
 
     /// True where clients see more than a value says: names for numbers, vectors, a `"char"` that is none, the version
-    /// of a path.
+    /// of a path, the block of a row.
     pub fn is_told_by_type(self) -> bool {
         self.is_named_oid()
             || self.is_vector()
@@ -698,6 +707,7 @@ impl SqlType {
                     | SqlType::TsVector
                     | SqlType::TsQuery
                     | SqlType::Hstore
+                    | SqlType::Tid
             )
     }
 

@@ -220,7 +220,7 @@ fn image_of(subquery: &Subquery, outer: &[Value], tested: &[Value]) -> Option<Ve
 /// Types whose values look the same if they are equal.
 fn looks_alike(ty: SqlType) -> bool {
     use SqlType::{
-        Bool, Bpchar, Date, Int2, Int4, Int8, Name, Oid, Text, Timestamp, TimestampTz, Uuid,
+        Bool, Bpchar, Date, Int2, Int4, Int8, Name, Oid, Text, Tid, Timestamp, TimestampTz, Uuid,
         Varchar,
     };
     matches!(
@@ -233,6 +233,7 @@ fn looks_alike(ty: SqlType) -> bool {
             | Name
             | Oid
             | Text
+            | Tid
             | Timestamp
             | TimestampTz
             | Uuid

@@ -199,6 +199,7 @@ impl AggregateFunction {
                 (&[Float8], Float8),
                 (&[Numeric], Numeric),
                 (&[Oid], Oid),
+                (&[Tid], Tid),
                 (&[Text], Text),
                 (&[Bpchar], Bpchar),
                 (&[Citext], Citext),

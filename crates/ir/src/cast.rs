@@ -76,6 +76,7 @@ pub(crate) fn category(ty: SqlType) -> Category {
         | TypeFamily::Card
         | TypeFamily::Search
         | TypeFamily::Pairs
+        | TypeFamily::Place
         | TypeFamily::Json
         | TypeFamily::Void
         | TypeFamily::Enum => Category::User,

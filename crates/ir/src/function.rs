@@ -26,6 +26,7 @@
 //! | `json`, `jsonpath` | json and jsonb; paths into them |
 //! | `search` | full text search: tsvector, tsquery |
 //! | `network` | inet, cidr, macaddr |
+//! | `place` | tid |
 //! | `bits` | bit, bit varying |
 //! | `range` | ranges and multiranges: polymorphic, by their kind |
 //! | `sets`, `json_rows` | functions that give rows; rows out of JSON |
@@ -74,6 +75,7 @@ pub mod pairs;
 mod pattern;
 pub use pattern::check_patterns;
 pub(crate) use pattern::{Required, required};
+pub mod place;
 mod quantified;
 pub(crate) mod range;
 pub mod record;
@@ -264,6 +266,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         jsonpath::FUNCTIONS,
         math::FUNCTIONS,
         network::FUNCTIONS,
+        place::FUNCTIONS,
         bits::FUNCTIONS,
         range::CONSTRUCTORS,
         json::make::FUNCTIONS,

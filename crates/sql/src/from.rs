@@ -138,7 +138,7 @@ impl From {
     fn add_table(&mut self, table: &TableRef, name: &str, own_name: bool) {
         let schema = own_name.then_some(table.schema.as_str());
         self.scope
-            .add(ScopeTable::of_table(table, name, schema, self.width));
+            .add(ScopeTable::with_places(table, name, schema, self.width));
         let types = (0..table.frame_width()).map(|column| table.frame_type(column));
         let types = types.collect();
         let offset = self.add_leaf(name, Source::Table(table.clone()), types);

@@ -51,6 +51,7 @@ pub mod command;
 mod composite;
 mod condition;
 mod copy;
+mod ctid;
 mod databases;
 mod ddl;
 mod delete;

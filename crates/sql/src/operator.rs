@@ -7,6 +7,7 @@
 
 use crate::coerce;
 use crate::composite;
+use crate::ctid;
 use crate::expr::{Binder, and, or};
 use crate::names::{self, inner, required};
 use crate::once::once;
@@ -222,12 +223,12 @@ impl Binder<'_, '_> {
             return composite::compared(self.planner, left, right);
         }
         if left.ty() == right.ty() && !plain(left.ty()) {
-            return Ok((left, right));
+            return Ok(ctid::compared(op, left, right));
         }
         let ty = compare_type(op, left.ty(), right.ty())?;
         let left = coerce::implicit(self.planner, left, ty)?;
         let right = coerce::implicit(self.planner, right, ty)?;
-        Ok((left, right))
+        Ok(ctid::compared(op, left, right))
     }
 
     /// A function or operator by name over bound arguments.
@@ -376,7 +377,8 @@ impl Binder<'_, '_> {
                     .map_err(self.planner.at(names::location(node)))
             })
             .collect();
-        Ok(in_or_equal(input, list?, negated))
+        let (input, list) = ctid::among(input, list?);
+        Ok(in_or_equal(input, list, negated))
     }
 
     /// As in PostgreSQL: what columns do not take part in becomes one type, unless it is alone; that decides whether case counts.
@@ -503,7 +505,8 @@ impl Binder<'_, '_> {
                 .into_iter()
                 .map(|e| coerce::implicit(self.planner, e, ty))
                 .collect();
-            return Ok(in_or_equal(input, list.map_err(&here)?, all));
+            let (input, list) = ctid::among(input, list.map_err(&here)?);
+            return Ok(in_or_equal(input, list, all));
         }
         if ty != element {
             let wanted = ty
@@ -511,6 +514,7 @@ impl Binder<'_, '_> {
                 .ok_or_else(|| self.planner.unsupported(format!("type {ty}[]"), location))?;
             array = coerce::implicit(self.planner, array, wanted).map_err(&here)?;
         }
+        let (input, array) = ctid::beside_array(input, array);
         Ok(Expr::Quantified {
             input: Box::new(input),
             op,

@@ -4,6 +4,7 @@
 //! one must be unique among the visible columns, columns merged by USING count once.
 //! Does not: know where rows come from; a column is any expression over the frame.
 
+use crate::ctid::{self, CTID};
 use crate::planner::Planner;
 use crate::rewrite::move_columns;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod, Value};
@@ -50,6 +51,18 @@ pub(crate) struct TableOid {
     column: OnceCell<ScopeColumn>,
     /// `xmax`, where RETURNING of an INSERT may ask for it.
     changed: Option<ScopeColumn>,
+    /// `ctid`, where a statement may ask for it.
+    place: RowPlace,
+}
+
+/// `ctid` of a table in sight.
+#[derive(Clone, Debug)]
+enum RowPlace {
+    /// It has none here.
+    None,
+    /// Its key is none that could be shown so.
+    OfNoNumber,
+    Column(Box<ScopeColumn>),
 }
 
 /// What PostgreSQL calls the transaction that has changed a row; of one that INSERT has added it is 0, and it is not of one that ON
@@ -68,6 +81,7 @@ impl TableOid {
             anchor,
             column: OnceCell::new(),
             changed: None,
+            place: RowPlace::None,
         }
     }
 
@@ -84,6 +98,7 @@ impl TableOid {
             anchor: place.map(|place| Expr::Column(offset + place, table.frame_type(place))),
             column: OnceCell::new(),
             changed: None,
+            place: RowPlace::None,
         }
     }
 
@@ -107,6 +122,10 @@ impl TableOid {
         match name {
             TABLE_OID => Some(self.column()),
             CHANGED => self.changed.as_ref(),
+            CTID => match &self.place {
+                RowPlace::Column(column) => Some(column),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -116,6 +135,20 @@ impl TableOid {
         let found = self.named(name)?;
         planner.names_beyond_columns(TableId(self.relation));
         Some(found)
+    }
+
+    /// Whether a name is that of a place which the rows cannot show.
+    ///
+    /// # Errors
+    /// `0A000` if it is.
+    fn can_show(&self, planner: &Planner, name: &str, location: i32) -> SqlResult<()> {
+        match (name, &self.place) {
+            (CTID, RowPlace::OfNoNumber) => {
+                let what = "ctid of a table whose primary key is not a single integer";
+                Err(planner.unsupported(what, location))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn column(&self) -> &ScopeColumn {
@@ -208,6 +241,28 @@ impl ScopeTable {
     /// What `*` stands for.
     pub fn shown(&self) -> impl Iterator<Item = &ScopeColumn> {
         self.columns.iter().filter(|column| !column.is_hidden())
+    }
+
+    /// The same of a table whose statement may ask for `ctid`.
+    pub fn with_places(
+        table: &TableDef,
+        name: &str,
+        schema: Option<&str>,
+        offset: usize,
+    ) -> ScopeTable {
+        let mut scope = ScopeTable::of_table(table, name, schema, offset);
+        if let Some(number) = &mut scope.table_oid {
+            number.place = match ctid::of_table(table, offset) {
+                None => RowPlace::OfNoNumber,
+                Some(expr) => RowPlace::Column(Box::new(ScopeColumn {
+                    name: CTID.to_string(),
+                    expr,
+                    modifier: TypeMod::NONE,
+                    origin: None,
+                })),
+            };
+        }
+        scope
     }
 
     /// A table's visible columns with their frame at `offset`, and its row id.
@@ -333,6 +388,9 @@ impl Scope {
                     planner.use_origin(found.origin);
                     return Ok(found);
                 }
+                for number in self.tables.iter().filter_map(|it| it.table_oid.as_ref()) {
+                    number.can_show(planner, column, location)?;
+                }
                 let mut numbers = self
                     .tables
                     .iter()
@@ -369,10 +427,16 @@ impl Scope {
                 let message = format!("column reference \"{column}\" is ambiguous");
                 Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location))
             }
-            (None, _) => match (found.table_oid.as_ref()).and_then(|it| it.read(planner, column)) {
-                Some(found) => Ok(found),
-                None => undefined(format!("column {table}.{column} does not exist")),
-            },
+            (None, _) => {
+                let number = found.table_oid.as_ref();
+                if let Some(number) = number {
+                    number.can_show(planner, column, location)?;
+                }
+                match number.and_then(|number| number.read(planner, column)) {
+                    Some(found) => Ok(found),
+                    None => undefined(format!("column {table}.{column} does not exist")),
+                }
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 //! | written | leaf | value |
 //! |---|---|---|
 //! | `x IN (SELECT …)` as a condition of WHERE | its distinct rows, inner-joined | `x = column` |
+//! | `ctid = ANY (ARRAY (SELECT …))` | the same | the same |
 //! | `EXISTS (SELECT …)` | one row: how many of at most one | `count > 0` |
 //! | `(SELECT …)` of at most one row by its form | one row: the query, or `min` over it | its column |
 //! | `ARRAY(SELECT …)` | one row: `array_agg` | the array |
@@ -13,13 +14,14 @@
 //! All others are parts of the expression ([`quintet_ir::Subquery`]), evaluated where they stand (decision 32).
 //! Does not: turn correlated subqueries into joins.
 
+use crate::ctid::CTID;
 use crate::expr::Binder;
 use crate::from::{Leaf, LeafKind, Source, split};
 use crate::names::{self, inner, required};
 use crate::operator::comparison;
 use crate::select::{Query, Rows, plan_query};
 use pg_query::NodeEnum;
-use pg_query::protobuf::{BoolExprType, Node, RowExpr, SubLink, SubLinkType};
+use pg_query::protobuf::{AExpr, AExprKind, BoolExprType, Node, RowExpr, SubLink, SubLinkType};
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::aggregate::{AggregateCall, AggregateFunction};
@@ -86,6 +88,11 @@ impl Subqueries {
                 split(condition, into);
                 Ok(())
             }
+            Some(NodeEnum::AExpr(expr)) if let Some(link) = among_rows(expr) => {
+                let condition = self.semi_join(binder, &link)?;
+                split(condition, into);
+                Ok(())
+            }
             _ => {
                 split(binder.condition(node)?, into);
                 Ok(())
@@ -103,16 +110,18 @@ impl Subqueries {
         let left = binder.tested(link, &query)?;
         // What is compared has to be there once: two rows that differ may be alike in the type that they are compared in.
         let compared = left.iter().zip(&query.outputs).enumerate();
-        let compared: SqlResult<Vec<Expr>> = compared
+        let compared: SqlResult<Vec<(Expr, Expr)>> = compared
             .map(|(place, (expr, output))| {
                 let column = Expr::Column(place, output.ty);
                 match binder.compare(CompareOp::Eq, expr.clone(), column.clone())? {
-                    Expr::Compare { right, .. } if right.ty() != output.ty => Ok(*right),
-                    _ => Ok(column),
+                    Expr::Compare { left, right, .. } if right.ty() != output.ty => {
+                        Ok((*left, *right))
+                    }
+                    _ => Ok((expr.clone(), column)),
                 }
             })
             .collect();
-        let compared = compared.map_err(&here)?;
+        let (left, compared): (Vec<Expr>, Vec<Expr>) = compared.map_err(&here)?.into_iter().unzip();
         let types: Vec<SqlType> = compared.iter().map(Expr::ty).collect();
         let as_it_is = compared.iter().all(|expr| matches!(expr, Expr::Column(..)));
         let input = match as_it_is {
@@ -134,6 +143,29 @@ impl Subqueries {
             .collect();
         Ok(crate::expr::and(equal.map_err(here)?))
     }
+}
+
+/// `ctid = ANY (ARRAY (SELECT …))` as `ctid IN (SELECT …)`, which is true of the same rows.
+fn among_rows(expr: &AExpr) -> Option<SubLink> {
+    let column = expr.lexpr.as_deref()?;
+    let Some(NodeEnum::ColumnRef(named)) = inner(column) else {
+        return None;
+    };
+    let Some(NodeEnum::String(name)) = named.fields.last().and_then(inner) else {
+        return None;
+    };
+    let Some(NodeEnum::SubLink(link)) = expr.rexpr.as_deref().and_then(inner) else {
+        return None;
+    };
+    let is_equality =
+        expr.kind() == AExprKind::AexprOpAny && names::built_in(&expr.name) == Some("=");
+    let is_array = link.sub_link_type() == SubLinkType::ArraySublink;
+    (is_equality && is_array && name.sval == CTID).then(|| SubLink {
+        sub_link_type: SubLinkType::AnySublink.into(),
+        testexpr: Some(Box::new(column.clone())),
+        oper_name: vec![],
+        ..(**link).clone()
+    })
 }
 
 /// Clauses whose expressions are evaluated where no query can be run; PostgreSQL refuses the same.

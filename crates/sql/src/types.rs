@@ -31,7 +31,6 @@ const FOREIGN: &[&str] = &[
     "xid",
     "xid8",
     "cid",
-    "tid",
     "xml",
 ];
 

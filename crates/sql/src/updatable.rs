@@ -419,7 +419,7 @@ impl Target {
     /// Its columns over a frame of the table that begins at `offset`.
     pub fn in_sight(&self, name: &str, schema: Option<&str>, offset: usize) -> ScopeTable {
         let Some(seen) = &self.seen else {
-            return ScopeTable::of_table(&self.table, name, schema, offset);
+            return ScopeTable::with_places(&self.table, name, schema, offset);
         };
         let moved = |column: &ScopeColumn| ScopeColumn {
             expr: move_columns(&column.expr, &|place| place + offset),

@@ -294,7 +294,7 @@ macro_rules! scripts {
 }
 
 scripts! {
-    access_paths, select, aggregates, joins, subqueries, changes, schema, alter, utility, copy, system, errors,
+    access_paths, ctid, select, aggregates, joins, subqueries, changes, schema, alter, utility, copy, system, errors,
     functions, inverted, partitions, row_security,
 }
 

@@ -41,6 +41,7 @@ const OPERATORS: &[(&[SqlType], SqlType)] = &[
     (&[Bytea, Bytea], Bytea),
     (&[Uuid, Uuid], Uuid),
     (&[Oid, Oid], Oid),
+    (&[Tid, Tid], Tid),
     (&[Date, Date], Date),
     (&[Date, Timestamp], Timestamp),
     (&[Date, TimestampTz], TimestampTz),

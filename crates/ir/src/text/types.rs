@@ -23,6 +23,7 @@ const WORDS: &[(SqlType, &str)] = &[
     (SqlType::TimestampTz, "timestamptz"),
     (SqlType::Uuid, "uuid"),
     (SqlType::Oid, "oid"),
+    (SqlType::Tid, "tid"),
     (SqlType::Interval, "interval"),
     (SqlType::Time, "time"),
     (SqlType::TimeTz, "timetz"),

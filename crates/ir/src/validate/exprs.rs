@@ -279,6 +279,7 @@ fn is_of(value: &Value, ty: SqlType) -> bool {
             .is_some_and(|element| array.values.iter().all(|value| is_of(value, element))),
         Value::Oid(_) => ty == SqlType::Oid || ty.is_named_oid(),
         Value::Bytea(_) => ty == SqlType::Bytea || ty.is_bytes_within(),
+        Value::Int8(_) if ty == SqlType::Tid => true,
         Value::Bits(_) => ty.family() == TypeFamily::Bits,
         value => value.natural_type() == ty,
     }

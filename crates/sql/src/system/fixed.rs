@@ -262,6 +262,7 @@ pub(super) fn category(ty: SqlType) -> (&'static str, bool) {
         | TypeFamily::Card
         | TypeFamily::Search
         | TypeFamily::Pairs
+        | TypeFamily::Place
         | TypeFamily::Json => ("U", false),
         TypeFamily::Enum => ("E", false),
         TypeFamily::Range | TypeFamily::Multirange => ("R", false),

@@ -35,6 +35,7 @@ pub(super) fn alignment_of(ty: SqlType) -> &'static str {
     match ty.type_len() {
         1 => "c",
         2 => "s",
+        _ if ty == SqlType::Tid => "s",
         _ if matches!(ty, SqlType::Name | SqlType::Uuid | SqlType::Unknown) => "c",
         _ if by_eight(ty.element().unwrap_or(ty)) => "d",
         _ => "i",
