@@ -12,7 +12,7 @@ use crate::parse::{self, Parsed};
 use crate::rewrite::same;
 use crate::routine::{Calls, StoredRoutine, hold, plan_explain};
 use crate::row_security::{PartOf, RowChecks, RowSecurity};
-use crate::scope::{Scope, ScopeColumn};
+use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::sizes::Sizes;
 use crate::temporary::{is_temporary, schema_of};
 use crate::variables::Variables;
@@ -76,6 +76,19 @@ impl Who {
         bodies_unchecked: false,
         rows: RowSecurity::Asked,
     };
+}
+
+/// An expression over the first of these levels as the innermost one is handed it.
+fn handed_in(levels: &mut [Level], mut expr: Expr) -> Expr {
+    for level in levels {
+        let known = level.handed.iter().position(|other| same(other, &expr));
+        let place = known.unwrap_or_else(|| {
+            level.handed.push(expr.clone());
+            level.handed.len() - 1
+        });
+        expr = Expr::Outer(place, expr.ty());
+    }
+    expr
 }
 
 /// The state of planning one statement.
@@ -784,18 +797,29 @@ impl<'a> Planner<'a> {
         let Some((number, mut column)) = found else {
             return Ok(None);
         };
-        for level in &mut levels[number..] {
-            let known = level
-                .handed
-                .iter()
-                .position(|other| same(other, &column.expr));
-            let place = known.unwrap_or_else(|| {
-                level.handed.push(column.expr.clone());
-                level.handed.len() - 1
-            });
-            column.expr = Expr::Outer(place, column.expr.ty());
-        }
+        column.expr = handed_in(&mut levels[number..], column.expr);
         Ok(Some(column))
+    }
+
+    /// The table that a name means around the subquery at hand, from the inside out, and how many levels out; `None` if it means a
+    /// column there, or nothing.
+    pub fn outer_table(&self, name: &str) -> Option<(usize, ScopeTable)> {
+        let levels = self.outer.borrow();
+        for (number, level) in levels.iter().enumerate().rev() {
+            if level.scope.resolve(self, &[name], -1).is_ok() {
+                return None;
+            }
+            let mut tables = level.scope.tables.iter();
+            if let Some(table) = tables.find(|table| table.name == name) {
+                return Some((number, table.clone()));
+            }
+        }
+        None
+    }
+
+    /// An expression over what is in sight at a level, as it is handed to the subquery at hand.
+    pub fn hand_in(&self, level: usize, expr: Expr) -> Expr {
+        handed_in(&mut self.outer.borrow_mut()[level..], expr)
     }
 
     /// Remembers where a place of the frame is named.

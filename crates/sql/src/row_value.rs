@@ -160,24 +160,34 @@ impl Binder<'_, '_> {
         let [name] = name.as_slice() else {
             return Ok(None);
         };
-        let Some(table) = self.scope.tables.iter().find(|table| table.name == *name) else {
+        let here = self.scope.tables.iter().find(|table| table.name == *name);
+        let around = match here {
+            Some(_) => None,
+            None => self.planner.outer_table(name),
+        };
+        let level = around.as_ref().map(|(level, _)| *level);
+        let Some(table) = here.or(around.as_ref().map(|(_, table)| table)) else {
             return Ok(None);
         };
+        let handed = |expr: Expr| match level {
+            Some(level) => self.planner.hand_in(level, expr),
+            None => expr,
+        };
         let fields = table.shown().map(|column| {
-            if let Expr::Column(place, _) = column.expr {
-                self.planner.name_column(place, -1);
+            if let (Expr::Column(place, _), None) = (&column.expr, level) {
+                self.planner.name_column(*place, -1);
             }
             self.planner.names_column(column.origin);
             Field {
                 name: column.name.clone(),
-                expr: column.expr.clone(),
+                expr: handed(column.expr.clone()),
                 modifier: column.modifier,
             }
         });
         let fields: Vec<Field> = fields.collect();
         let of_call = table.name == CALLED;
         let missing = table.is_optional.then(|| match table.anchor() {
-            Some(anchor) => is_null(anchor),
+            Some(anchor) => is_null(&handed(anchor.clone())),
             None => and(fields.iter().map(|field| is_null(&field.expr)).collect()),
         });
         Ok(Some(Row {
