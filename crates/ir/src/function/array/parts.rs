@@ -79,6 +79,10 @@ pub(crate) fn slices(whole: &Array, dimensions: i32) -> SqlResult<Vec<Value>> {
         return fail(SqlState::ARRAY_SUBSCRIPT_ERROR, message);
     };
     let inner = &shape[outer..];
+    // Without any dimension a part is an element.
+    if inner.is_empty() {
+        return Ok(whole.values.to_vec());
+    }
     let size: usize = inner.iter().map(|one| one.length as usize).product();
     let parts = whole.values.chunks(size.max(1));
     Ok(parts
