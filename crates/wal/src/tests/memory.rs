@@ -422,11 +422,12 @@ fn memory_is_touched_ahead_of_what_is_used() {
         ends.push((lsn, payload.clone()));
         log.when_durable(lsn).wait().unwrap();
     }
-    // An old system touches nothing.
+    // An old system touches nothing. A thread that comes when all of this has been written touches only what is ahead of it, as far as
+    // it was asked to when the log had come to its last page but one: three pages.
     if Ring::new(64 << 20, 4096, 0, 0).touch(0) {
         let touched = (0..2000).find(|_| {
             quintet_rt::Clock::sleep(&quintet_rt::RealClock, std::time::Duration::from_millis(10));
-            log.stats().touched_bytes >= 8 * MIB
+            log.stats().touched_bytes >= 6 * MIB
         });
         assert!(touched.is_some(), "{:?}", log.stats());
     }
