@@ -258,7 +258,10 @@ impl Inner {
         for (record, space) in after.other_databases() {
             if self.house.other(record.number).is_none() {
                 // What is shared could be read before, and what is its own has just been written.
-                let records = records_of(&self.tc, space).unwrap_or_default();
+                // If it cannot be read all the same, nobody comes in before the next start, rather than into an empty one.
+                let Ok(records) = records_of(&self.tc, space) else {
+                    continue;
+                };
                 if let Ok(catalog) = Catalog::beside(after, record, records) {
                     self.house.note_published(timestamp, &catalog);
                     self.open_beside(record, space, catalog, timestamp);

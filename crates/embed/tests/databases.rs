@@ -26,6 +26,10 @@ fn each_has_its_own_schema_and_rows_and_keeps_them() {
     run(&mut first, "create table t (id serial primary key, v text)");
     let mut shop = client(&db, "shop");
     assert_eq!(rows(&mut shop, "select current_database()"), ["shop"]);
+    // As \l+ asks it.
+    let sizes = "select datname, pg_database_size(datname) from pg_database order by 1";
+    assert_eq!(rows(&mut shop, sizes), ["quintet|0", "shop|0"]);
+    assert_eq!(rows(&mut first, sizes), ["quintet|0", "shop|0"]);
     assert_eq!(
         state(&mut shop, "select * from t"),
         SqlState::UNDEFINED_TABLE

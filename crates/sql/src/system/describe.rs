@@ -12,6 +12,7 @@ use super::print::{key_text, quoted};
 use super::pseudo_types;
 use super::row_types::{array_type, relation_of, row_type, with_rows};
 use crate::call::split_name;
+use crate::databases::{DatabaseStand, FIRST_NAME};
 use crate::dump::{clauses_of, late_words};
 use crate::names;
 use crate::parse;
@@ -531,10 +532,16 @@ impl<'c> Known<'c> {
         })
     }
 
-    /// Of the one database that there is; see the file's header.
+    /// Of any database that `pg_database` shows; see the file's header.
     fn database_size(&self, of: &Value) -> SqlResult<Value> {
+        let is_there = |name: &str| {
+            let known = self.context.catalog.database_named(name);
+            name == self.context.database
+                || name == FIRST_NAME
+                || known.is_some_and(|record| record.stand != DatabaseStand::Gone)
+        };
         match of {
-            Value::Text(name) if &**name == self.context.database => Ok(Value::Int8(0)),
+            Value::Text(name) if is_there(name) => Ok(Value::Int8(0)),
             Value::Text(name) => Err(SqlError::new(
                 SqlState::UNDEFINED_DATABASE,
                 format!("database \"{name}\" does not exist"),
