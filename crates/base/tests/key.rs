@@ -177,9 +177,17 @@ proptest! {
         let mut rest = bytes.as_slice();
         match decode(ty, &mut rest) {
             Err(error) => prop_assert_eq!(error.state, SqlState::DATA_CORRUPTED),
-            // Bytes that decode are canonical, but for the many NaNs and the zeros with a sign.
-            Ok(value) => if !matches!(ty.element().unwrap_or(ty), SqlType::Float4 | SqlType::Float8) {
-                prop_assert_eq!(encoded(&value), bytes[..bytes.len() - rest.len()].to_vec());
+            // Bytes that decode are canonical, but for the many NaNs and the zeros with a sign, and for a citext,
+            // which is not asked for letters that are not small: which have a small form grows with Unicode.
+            Ok(value) => {
+                let canonical = encoded(&value);
+                match ty.element().unwrap_or(ty) {
+                    SqlType::Float4 | SqlType::Float8 | SqlType::Citext => {
+                        let again = decode(ty, &mut canonical.as_slice()).unwrap();
+                        prop_assert_eq!(again.order(&value), Ordering::Equal);
+                    }
+                    _ => prop_assert_eq!(canonical, bytes[..bytes.len() - rest.len()].to_vec()),
+                }
             }
         }
     }
