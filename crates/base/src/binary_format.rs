@@ -372,7 +372,7 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         SqlType::Int4 => Value::Int4(i32::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Int8 => Value::Int8(i64::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Tid => Value::Int8(place::receive(bytes).ok_or_else(|| invalid(ty))?),
-        SqlType::Oid => Value::Oid(u32::from_be_bytes(exact(ty, bytes)?)),
+        SqlType::Oid | SqlType::Xid => Value::Oid(u32::from_be_bytes(exact(ty, bytes)?)),
         _ if ty.is_named_oid() => Value::Oid(u32::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Enum(number) => Value::Enum(EnumValue {
             ty: number,

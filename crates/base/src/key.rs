@@ -463,7 +463,7 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
         SqlType::Date => Value::Date(signed_4(bytes)?),
         SqlType::Timestamp => Value::Timestamp(signed_8(bytes)?),
         SqlType::TimestampTz => Value::TimestampTz(signed_8(bytes)?),
-        SqlType::Oid => Value::Oid(u32::from_be_bytes(take(bytes)?)),
+        SqlType::Oid | SqlType::Xid => Value::Oid(u32::from_be_bytes(take(bytes)?)),
         _ if ty.is_named_oid() => Value::Oid(u32::from_be_bytes(take(bytes)?)),
         SqlType::Enum(ty) => Value::Enum(EnumValue {
             ty,

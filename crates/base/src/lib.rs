@@ -54,6 +54,7 @@ pub mod row;
 pub mod text_format;
 pub mod types;
 pub mod value;
+pub mod xid;
 
 pub use bits::Bits;
 pub use bytes::Bytes;

@@ -80,7 +80,7 @@ fn fixed_width(ty: SqlType) -> Option<usize> {
     Some(match ty {
         Bool => 1,
         Int2 => 2,
-        Int4 | Float4 | Date | Oid => 4,
+        Int4 | Float4 | Date | Oid | Xid => 4,
         _ if ty.is_named_oid() => 4,
         Enum(_) => 4,
         Int8 | Float8 | Timestamp | TimestampTz | Time | Tid => 8,
@@ -634,7 +634,7 @@ fn read_fixed(ty: SqlType, bytes: &[u8]) -> Value {
         SqlType::Float4 => Value::Float4(f32::from_le_bytes(take(bytes))),
         SqlType::Float8 => Value::Float8(f64::from_le_bytes(take(bytes))),
         SqlType::Date => Value::Date(i32::from_le_bytes(take(bytes))),
-        SqlType::Oid => Value::Oid(u32::from_le_bytes(take(bytes))),
+        SqlType::Oid | SqlType::Xid => Value::Oid(u32::from_le_bytes(take(bytes))),
         _ if ty.is_named_oid() => Value::Oid(u32::from_le_bytes(take(bytes))),
         SqlType::Enum(ty) => Value::Enum(EnumValue {
             ty,

@@ -29,6 +29,7 @@ use crate::place;
 use crate::range;
 use crate::types::{SqlType, TypeMod};
 use crate::value::{Array, EnumValue, Str, Value};
+use crate::xid;
 use std::io::Write;
 
 /// The session settings that change how values look.
@@ -230,6 +231,7 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
             &context.zone,
         )?),
         SqlType::Tid => Value::Int8(place::read(text)?),
+        SqlType::Xid => Value::Oid(xid::read(text)),
         SqlType::Uuid => Value::Uuid(read_uuid(text)?),
         SqlType::Inet => Value::Inet(network::parse_inet(text)?),
         SqlType::Cidr => Value::Inet(network::parse_cidr(text)?),

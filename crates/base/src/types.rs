@@ -150,6 +150,9 @@ pub enum SqlType {
     /// Where a row is: a number that prints as block and offset (`place`).
     Tid,
     TidArray,
+    /// What tells one state of a row from another: a number without order.
+    Xid,
+    XidArray,
 }
 
 /// Which types stand for it, and which must be the same. Ranges are left out.
@@ -237,6 +240,8 @@ pub enum TypeFamily {
     Pairs,
     /// tid.
     Place,
+    /// xid.
+    Transaction,
     Json,
     Record,
     Array,
@@ -260,6 +265,8 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (Oid, 26, "oid", Some(OidArray)),
         (Tid, 27, "tid", Some(TidArray)),
         (TidArray, 1010, "tid[]", None),
+        (Xid, 28, "xid", Some(XidArray)),
+        (XidArray, 1011, "xid[]", None),
         (Float4, 700, "real", Some(Float4Array)),
         (Float8, 701, "double precision", Some(Float8Array)),
         (Unknown, 705, "unknown", None),
@@ -520,6 +527,7 @@ impl SqlType {
             "jsonb" => Jsonb,
             "oid" => Oid,
             "tid" => Tid,
+            "xid" => Xid,
             "inet" => Inet,
             "cidr" => Cidr,
             "macaddr" => MacAddr,
@@ -598,7 +606,7 @@ impl SqlType {
         match self {
             Bool | InternalChar => 1,
             Int2 => 2,
-            Int4 | Float4 | Date | Oid | Void | Enum(_) => 4,
+            Int4 | Float4 | Date | Oid | Xid | Void | Enum(_) => 4,
             _ if self.is_named_oid() => 4,
             Int8 | Float8 | Timestamp | TimestampTz | Time => 8,
             MacAddr | Tid => 6,
@@ -630,6 +638,7 @@ impl SqlType {
             Citext => TypeFamily::Caseless,
             Hstore => TypeFamily::Pairs,
             Tid => TypeFamily::Place,
+            Xid => TypeFamily::Transaction,
             Date | Timestamp | TimestampTz | Time | TimeTz => TypeFamily::DateTime,
             Interval => TypeFamily::Timespan,
             Enum(_) => TypeFamily::Enum,

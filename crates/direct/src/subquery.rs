@@ -221,7 +221,7 @@ fn image_of(subquery: &Subquery, outer: &[Value], tested: &[Value]) -> Option<Ve
 fn looks_alike(ty: SqlType) -> bool {
     use SqlType::{
         Bool, Bpchar, Date, Int2, Int4, Int8, Name, Oid, Text, Tid, Timestamp, TimestampTz, Uuid,
-        Varchar,
+        Varchar, Xid,
     };
     matches!(
         ty,
@@ -238,6 +238,7 @@ fn looks_alike(ty: SqlType) -> bool {
             | TimestampTz
             | Uuid
             | Varchar
+            | Xid
     )
 }
 

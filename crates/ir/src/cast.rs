@@ -77,6 +77,7 @@ pub(crate) fn category(ty: SqlType) -> Category {
         | TypeFamily::Search
         | TypeFamily::Pairs
         | TypeFamily::Place
+        | TypeFamily::Transaction
         | TypeFamily::Json
         | TypeFamily::Void
         | TypeFamily::Enum => Category::User,

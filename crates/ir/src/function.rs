@@ -27,6 +27,7 @@
 //! | `search` | full text search: tsvector, tsquery |
 //! | `network` | inet, cidr, macaddr |
 //! | `place` | tid |
+//! | `state` | xid |
 //! | `bits` | bit, bit varying |
 //! | `range` | ranges and multiranges: polymorphic, by their kind |
 //! | `sets`, `json_rows` | functions that give rows; rows out of JSON |
@@ -81,6 +82,7 @@ pub(crate) mod range;
 pub mod record;
 mod search;
 pub mod sets;
+pub mod state;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -267,6 +269,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         math::FUNCTIONS,
         network::FUNCTIONS,
         place::FUNCTIONS,
+        state::FUNCTIONS,
         bits::FUNCTIONS,
         range::CONSTRUCTORS,
         json::make::FUNCTIONS,

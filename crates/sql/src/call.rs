@@ -6,6 +6,7 @@
 
 use crate::catalog::Relation;
 use crate::coerce;
+use crate::comparable;
 use crate::domain;
 use crate::expr::{AGGREGATE_BASE, Binder};
 use crate::names::{self, inner, required};
@@ -380,6 +381,11 @@ impl Binder<'_, '_> {
             .collect();
         let (args, mut order) = (args.map_err(&here)?, order?);
         if call.agg_distinct {
+            // As they were written: some functions take their arguments as documents.
+            for node in &call.args {
+                let ty = inside.bind(node).map_or(SqlType::Unknown, |arg| arg.ty());
+                comparable::equated(self.planner, ty, names::location(node))?;
+            }
             inside.order_of_distinct(call, &order)?;
         }
         let all = || {
@@ -463,8 +469,9 @@ impl Binder<'_, '_> {
         let Some(NodeEnum::SortBy(sort)) = inner(node) else {
             return Err(SqlError::internal("ORDER BY without a key"));
         };
-        let expr = self.bind(required(sort.node.as_deref())?)?;
-        let expr = coerce::settle(self.planner, expr)?;
+        let node = required(sort.node.as_deref())?;
+        let expr = coerce::settle(self.planner, self.bind(node)?)?;
+        comparable::ordered(self.planner, expr.ty(), names::location(node))?;
         let (descending, nulls_first) = direction(sort.sortby_dir(), sort.sortby_nulls());
         Ok(SortKey {
             expr,

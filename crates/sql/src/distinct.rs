@@ -8,6 +8,7 @@
 //! ```
 
 use crate::coerce;
+use crate::comparable::equated;
 use crate::expr::Binder;
 use crate::names::{inner, location};
 use crate::output::Target;
@@ -42,6 +43,7 @@ pub(crate) fn bind_distinct_on(
             None => binder.bind(node)?,
         };
         let expr = coerce::settle(binder.planner, expr)?;
+        equated(binder.planner, expr.ty(), location(node))?;
         if !on.iter().any(|other| same(other, &expr)) {
             on.push(expr);
         }

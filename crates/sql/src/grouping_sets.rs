@@ -8,6 +8,7 @@
 //! GROUP BY a, ROLLUP (b, (c, d))   =>   keys a b c d    sets (a b c d) (a b) (a)
 //! ```
 
+use crate::comparable;
 use crate::expr::{AGGREGATE_BASE, Binder};
 use crate::names::{self, inner};
 use crate::output::Target;
@@ -222,6 +223,7 @@ impl Found<'_, '_, '_> {
             );
         }
         let key = crate::coerce::settle(binder.planner, key)?;
+        comparable::equated(binder.planner, key.ty(), location)?;
         let known = self.keys.iter().position(|other| same(other, &key));
         Ok(known.unwrap_or_else(|| {
             self.keys.push(key);

@@ -16,7 +16,7 @@ use pg_query::protobuf::{AExpr, AExprKind, Node, RowExpr, SubLinkType};
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::cast::{CastContext, common_type};
-use quintet_ir::function::{self, compare_type};
+use quintet_ir::function::{self, compare_type, state};
 use quintet_ir::{CompareOp, Expr};
 
 /// The comparison that a symbol stands for.
@@ -212,11 +212,15 @@ impl Binder<'_, '_> {
         left: Expr,
         right: Expr,
     ) -> SqlResult<(Expr, Expr)> {
-        // A json, or the name of a cursor, is a text whose equality nobody has defined.
+        // A json, or the name of a cursor, is a text whose equality nobody has defined; an xid has no order.
         let plain = |ty: SqlType| {
             matches!(
                 ty,
-                SqlType::Unknown | SqlType::Json | SqlType::RefCursor | SqlType::JsonPath
+                SqlType::Unknown
+                    | SqlType::Json
+                    | SqlType::RefCursor
+                    | SqlType::JsonPath
+                    | SqlType::Xid
             )
         };
         if left.ty().is_record() && right.ty().is_record() {
@@ -225,10 +229,22 @@ impl Binder<'_, '_> {
         if left.ty() == right.ty() && !plain(left.ty()) {
             return Ok(ctid::compared(op, left, right));
         }
+        let right = match op {
+            CompareOp::Eq | CompareOp::Ne => self.beside(left.ty(), right)?,
+            _ => right,
+        };
         let ty = compare_type(op, left.ty(), right.ty())?;
         let left = coerce::implicit(self.planner, left, ty)?;
         let right = coerce::implicit(self.planner, right, ty)?;
         Ok(ctid::compared(op, left, right))
+    }
+
+    /// What stands behind an `=`: an integer that is compared with an xid, which it does not become anywhere else, is one.
+    fn beside(&self, left: SqlType, right: Expr) -> SqlResult<Expr> {
+        match (left, right.ty()) {
+            (SqlType::Xid, SqlType::Int4) => self.apply(state::OF_INTEGER, vec![right]),
+            _ => Ok(right),
+        }
     }
 
     /// A function or operator by name over bound arguments.
@@ -334,7 +350,10 @@ impl Binder<'_, '_> {
             });
         }
         let mut input = self.bind(left)?;
-        let list: SqlResult<Vec<Expr>> = items.iter().map(|item| self.bind(item)).collect();
+        let list: SqlResult<Vec<Expr>> = items
+            .iter()
+            .map(|item| self.beside(input.ty(), self.bind(item)?))
+            .collect();
         let list = list?;
         let is_caseless = |expr: &Expr| expr.ty() == SqlType::Citext;
         let is_other = |expr: &Expr| !matches!(expr.ty(), SqlType::Citext | SqlType::Unknown);

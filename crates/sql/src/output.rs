@@ -115,7 +115,8 @@ fn expand_star(
             ));
         }
         [] => {
-            into.extend(binder.scope.visible_columns().map(target));
+            let columns = binder.scope.visible_columns();
+            into.extend(columns.filter(|column| column.is_starred()).map(target));
             return Ok(());
         }
         [table] => (None, *table),
@@ -127,7 +128,8 @@ fn expand_star(
     let table = binder
         .scope
         .table(binder.planner, schema, table, location)?;
-    into.extend(table.shown().map(target));
+    let columns = table.shown().filter(|column| column.is_starred());
+    into.extend(columns.map(target));
     Ok(())
 }
 

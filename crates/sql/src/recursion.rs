@@ -7,15 +7,19 @@
 use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::routine::any_node;
+use crate::scope::UNSTARRED;
+use crate::search::name_in;
 use crate::select::{Query, Rows, plan_query};
 use crate::set_operation::convert;
 use crate::with::{State, WithQuery, enter_with, leave_with, mentions, rename};
 use pg_query::protobuf::{JoinType, Node, SelectStmt, SetOperation};
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
+use quintet_ir::Expr;
 use quintet_ir::aggregate::is_aggregate_name;
 use quintet_ir::cast::common_type;
 use quintet_ir::plan::{Plan, Turns};
+use std::borrow::Cow;
 
 /// Plans a query that names itself.
 ///
@@ -40,9 +44,27 @@ pub(crate) fn plan_recursive(
     check_ends(select)?;
     let all = || NodeEnum::SelectStmt(select.clone());
     let before = enter_with(planner, select.with_clause.as_ref(), &all)?;
-    let left = planner.deeper(|| plan_query(planner, left, None))?;
+    let (mut left_term, mut right_term) = (Cow::Borrowed(left), Cow::Borrowed(right));
+    if let Some(marks) = &with.marks {
+        marks.check_terms(left, right)?;
+        let own = name_in(right, &with.name)?;
+        let mut outputs = planner.deeper(|| plan_query(planner, left, None))?.outputs;
+        rename(planner, with, &mut outputs)?;
+        marks.check_names(planner, &outputs)?;
+        let columns: Vec<String> = outputs.into_iter().map(|output| output.name).collect();
+        left_term = Cow::Owned(marks.first(left, &columns)?);
+        right_term = Cow::Owned(marks.next(right, &columns, &own)?);
+    }
+    let left = planner.deeper(|| plan_query(planner, &left_term, None))?;
     let mut outputs = left.outputs;
     rename(planner, with, &mut outputs)?;
+    if let Some(marks) = &with.marks {
+        let added = marks.unstarred();
+        let from = outputs.len().saturating_sub(added.len());
+        for (output, name) in outputs[from..].iter_mut().zip(added) {
+            output.name = name;
+        }
+    }
     for output in &mut outputs {
         output.origin = None;
     }
@@ -51,7 +73,7 @@ pub(crate) fn plan_recursive(
         number,
         outputs: outputs.clone(),
     };
-    let right = planner.deeper(|| plan_query(planner, right, None))?;
+    let right = planner.deeper(|| plan_query(planner, &right_term, None))?;
     if right.outputs.len() != outputs.len() {
         return Err(SqlError::new(
             SqlState::SYNTAX_ERROR,
@@ -82,8 +104,26 @@ pub(crate) fn plan_recursive(
             false => Turns::UntilNothingNew,
         },
     };
+    let mut plan = leave_with(planner, before, plan)?;
+    if let Some(marks) = &with.marks {
+        let added = marks.unstarred().len();
+        for output in &mut outputs {
+            output.name = output.name.trim_start_matches(UNSTARRED).to_string();
+        }
+        if marks.counts_turns() {
+            let turn = outputs.len() - added;
+            outputs.remove(turn);
+            let shown = (0..types.len()).filter(|column| *column != turn);
+            plan = Plan::Project {
+                input: Box::new(plan),
+                exprs: shown
+                    .map(|column| Expr::Column(column, types[column]))
+                    .collect(),
+            };
+        }
+    }
     Ok(Query {
-        plan: leave_with(planner, before, plan)?,
+        plan,
         outputs,
         rows: Rows::Many,
     })

@@ -9,6 +9,7 @@ use crate::planner::Planner;
 use crate::rewrite::move_columns;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod, Value};
 use quintet_ir::Expr;
+use quintet_ir::function::{resolve, state};
 use quintet_ir::partition::Partitioning;
 use quintet_ir::schema::TableDef;
 use std::cell::OnceCell;
@@ -53,6 +54,8 @@ pub(crate) struct TableOid {
     changed: Option<ScopeColumn>,
     /// `ctid`, where a statement may ask for it.
     place: RowPlace,
+    /// `xmin`, there too.
+    state: Option<Arc<ScopeColumn>>,
 }
 
 /// `ctid` of a table in sight.
@@ -69,6 +72,9 @@ enum RowPlace {
 /// CONFLICT DO UPDATE has found.
 const CHANGED: &str = "xmax";
 
+/// What PostgreSQL calls the transaction that has left a row as it is: here a number that is another when the row is.
+const XMIN: &str = "xmin";
+
 /// What that column is called.
 const TABLE_OID: &str = "tableoid";
 
@@ -82,6 +88,7 @@ impl TableOid {
             column: OnceCell::new(),
             changed: None,
             place: RowPlace::None,
+            state: None,
         }
     }
 
@@ -99,18 +106,20 @@ impl TableOid {
             column: OnceCell::new(),
             changed: None,
             place: RowPlace::None,
+            state: None,
         }
     }
 
     /// Where its name stands for this: whether the row was there before.
     fn tell_changed(&mut self, was_there: Option<Expr>) {
+        let number = |number| Expr::Const(Value::Oid(number), SqlType::Xid);
         let branches = was_there.into_iter().map(|there| (there, number(1)));
         self.changed = Some(ScopeColumn {
             name: CHANGED.to_string(),
             expr: Expr::Case {
                 branches: branches.collect(),
                 otherwise: Some(Box::new(number(0))),
-                ty: SqlType::Oid,
+                ty: SqlType::Xid,
             },
             modifier: TypeMod::NONE,
             origin: None,
@@ -122,6 +131,7 @@ impl TableOid {
         match name {
             TABLE_OID => Some(self.column()),
             CHANGED => self.changed.as_ref(),
+            XMIN => self.state.as_deref(),
             CTID => match &self.place {
                 RowPlace::Column(column) => Some(column),
                 _ => None,
@@ -179,6 +189,35 @@ impl TableOid {
     }
 }
 
+/// `xmin` of a table's rows, whose frame begins at `offset`; NULL where `anchor` is.
+fn state_of(table: &TableDef, offset: usize, anchor: Option<&Expr>) -> Option<ScopeColumn> {
+    let columns = table.visible_columns();
+    let values = columns.map(|(number, column)| Expr::Column(offset + number, column.ty));
+    let args: Vec<Expr> = values.collect();
+    let types: Vec<SqlType> = args.iter().map(Expr::ty).collect();
+    let resolved = resolve(state::OF_ROW, &types).ok()?;
+    let ty = resolved.result;
+    let function = resolved.function;
+    let mut expr = Expr::Call { function, args, ty };
+    if let Some(anchor) = anchor {
+        let is_there = Expr::IsNull {
+            input: Box::new(anchor.clone()),
+            negated: true,
+        };
+        expr = Expr::Case {
+            branches: vec![(is_there, expr)],
+            otherwise: None,
+            ty,
+        };
+    }
+    Some(ScopeColumn {
+        name: XMIN.to_string(),
+        expr,
+        modifier: TypeMod::NONE,
+        origin: None,
+    })
+}
+
 fn number(number: u32) -> Expr {
     Expr::Const(Value::Oid(number), SqlType::Oid)
 }
@@ -225,7 +264,20 @@ fn beyond_reach(planner: &Planner, table: &str, location: i32) -> SqlError {
 /// The name of a table's hidden row id: SQL has no way to write it.
 pub(crate) const ROW_ID: &str = "";
 
+/// Begins the name of a column that `*` does not stand for, though SQL may name it without this.
+pub(crate) const UNSTARRED: char = '\u{2}';
+
 impl ScopeColumn {
+    /// Whether `*` stands for it.
+    pub fn is_starred(&self) -> bool {
+        !self.name.starts_with(UNSTARRED)
+    }
+
+    /// Whether this is what it is called.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.name.strip_prefix(UNSTARRED) == Some(name)
+    }
+
     /// It is the row id, which only statements that Quintet makes itself name.
     pub fn is_hidden(&self) -> bool {
         self.name == ROW_ID
@@ -243,7 +295,7 @@ impl ScopeTable {
         self.columns.iter().filter(|column| !column.is_hidden())
     }
 
-    /// The same of a table whose statement may ask for `ctid`.
+    /// The same of a table whose statement may ask for `ctid` and `xmin`.
     pub fn with_places(
         table: &TableDef,
         name: &str,
@@ -261,6 +313,7 @@ impl ScopeTable {
                     origin: None,
                 })),
             };
+            number.state = state_of(table, offset, number.anchor.as_ref()).map(Arc::new);
         }
         scope
     }
@@ -342,7 +395,9 @@ impl Scope {
         name: &str,
         location: i32,
     ) -> SqlResult<Option<&ScopeColumn>> {
-        let mut found = self.visible_columns().filter(|column| column.name == name);
+        let mut found = self
+            .visible_columns()
+            .filter(|column| column.is_called(name));
         let first = found.next();
         planner.use_origin(first.and_then(|column| column.origin));
         if found.next().is_some() {
@@ -417,7 +472,7 @@ impl Scope {
             _ => return Err(planner.unsupported(format!("the name {}", name.join(".")), location)),
         };
         let found = self.table(planner, schema, table, location)?;
-        let mut named = found.columns.iter().filter(|c| c.name == column);
+        let mut named = found.columns.iter().filter(|c| c.is_called(column));
         match (named.next(), named.next()) {
             (Some(found), None) => {
                 planner.use_origin(found.origin);

@@ -12,6 +12,7 @@
 use crate::access::Order;
 use crate::call::direction;
 use crate::coerce;
+use crate::comparable;
 use crate::distinct::{bind_distinct_on, first_of_each, is_plain};
 use crate::expanded::without_expanded;
 use crate::expr::Binder;
@@ -153,6 +154,11 @@ fn plan_select(
         false => wanted,
     };
     output::settle(planner, &mut targets, decided)?;
+    if distinct {
+        for target in &targets {
+            comparable::equated(planner, target.expr.ty(), target.location)?;
+        }
+    }
     let mut limits = bind_limits(planner, select)?;
     let mut outputs: Vec<Output> = targets
         .iter()
@@ -365,6 +371,8 @@ pub(crate) fn sort_key(planner: &Planner, sort: &SortBy, expr: Expr) -> SqlResul
     if !sort.use_op.is_empty() {
         return Err(planner.unsupported("ORDER BY … USING", sort.location));
     }
+    let location = sort.node.as_deref().map_or(-1, names::location);
+    comparable::ordered(planner, expr.ty(), location)?;
     let (descending, nulls_first) = direction(sort.sortby_dir(), sort.sortby_nulls());
     Ok(SortKey {
         expr,

@@ -11,6 +11,7 @@
 //! ```
 
 use crate::coerce;
+use crate::comparable::equated;
 use crate::names::required;
 use crate::output::Target;
 use crate::planner::Planner;
@@ -60,7 +61,11 @@ pub(crate) fn plan_set_operation(planner: &Planner, select: &SelectStmt) -> SqlR
     }
     let mut types = Vec::with_capacity(left.outputs.len());
     for (a, b) in left.outputs.iter().zip(&right.outputs) {
-        types.push(common_type(&[a.ty, b.ty], what)?);
+        let ty = common_type(&[a.ty, b.ty], what)?;
+        if !(select.all && select.op() == SetOperation::SetopUnion) {
+            equated(planner, ty, -1)?;
+        }
+        types.push(ty);
     }
     let outputs: Vec<Output> = left
         .outputs

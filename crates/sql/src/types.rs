@@ -28,7 +28,6 @@ const FOREIGN: &[&str] = &[
     "tsquery",
     "tsvector",
     "txid_snapshot",
-    "xid",
     "xid8",
     "cid",
     "xml",

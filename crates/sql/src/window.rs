@@ -9,6 +9,7 @@
 //! ```
 
 use crate::coerce;
+use crate::comparable;
 use crate::expr::{AGGREGATE_BASE, Binder};
 use crate::names::{self, inner, required};
 use crate::once::Computed;
@@ -133,8 +134,9 @@ impl Windows {
             ..*binder
         };
         let partition = window.partition_clause.iter().map(|node| {
-            let expr = binder.bind(node)?;
-            coerce::settle(planner, expr)
+            let expr = coerce::settle(planner, binder.bind(node)?)?;
+            comparable::equated(planner, expr.ty(), names::location(node))?;
+            Ok(expr)
         });
         let partition = partition.collect::<SqlResult<Vec<Expr>>>()?;
         let order = window.order_clause.iter().map(|node| {

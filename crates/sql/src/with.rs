@@ -3,7 +3,7 @@
 //! Relies on: `select`.  Promises: a WITH query that is named once is planned where it is named, as a subselect; one
 //! that is named more often, or is MATERIALIZED, is run once and its rows are kept; each sees the WITH
 //! queries before it, and all of them after WITH RECURSIVE.  Does not: queries that change data (`routine::changes`
-//! has them), SEARCH and CYCLE (0A000).
+//! has them).
 
 use crate::from::{From, add_plan, alias_or, rename_columns, starting_at};
 use crate::names::{self, inner};
@@ -11,6 +11,7 @@ use crate::planner::Planner;
 use crate::recursion::plan_recursive;
 use crate::routine::any_node;
 use crate::scope::Output;
+use crate::search::Marks;
 use crate::select::{Query, plan_query};
 use pg_query::protobuf::{CteMaterialize, RangeVar, SelectStmt, WithClause};
 use pg_query::{NodeEnum, NodeRef};
@@ -25,6 +26,8 @@ pub(crate) struct WithQuery {
     pub name: String,
     pub columns: Vec<String>,
     pub query: Box<SelectStmt>,
+    /// SEARCH and CYCLE.
+    pub marks: Option<Marks>,
     /// How many WITH queries are in sight of it.
     pub sees: usize,
     /// It names itself, and may.
@@ -156,7 +159,7 @@ pub(crate) fn rename(planner: &Planner, with: &WithQuery, outputs: &mut [Output]
 /// Puts the queries of a statement's WITH clause in sight; how many there were before.
 ///
 /// # Errors
-/// `0A000` for those that change data, and for SEARCH and CYCLE.
+/// `0A000` for those that change data.
 pub(crate) fn enter_with(
     planner: &Planner,
     with: Option<&WithClause>,
@@ -187,6 +190,7 @@ pub(crate) fn enter_with(
             let silent = WithQuery {
                 name: query.ctename.clone(),
                 columns,
+                marks: None,
                 query: Box::default(),
                 sees: before,
                 recursive: false,
@@ -202,17 +206,13 @@ pub(crate) fn enter_with(
         else {
             return Err(planner.unsupported("a WITH query that changes data", query.location));
         };
-        if query.search_clause.is_some() {
-            return Err(planner.unsupported("SEARCH", query.location));
-        }
-        if query.cycle_clause.is_some() {
-            return Err(planner.unsupported("CYCLE", query.location));
-        }
         let own = mentions(inside, &query.ctename);
         let others = mentioned.get(&query.ctename).map_or(0, |all| all - own);
         added.push(WithQuery {
             name: query.ctename.clone(),
             columns,
+            marks: Marks::of(query, with.recursive && own > 0)
+                .map_err(planner.at(query.location))?,
             query: select.clone(),
             sees: match with.recursive {
                 true => before + with.ctes.len(),

@@ -15,10 +15,12 @@ use quintet_base::{
 };
 
 /// Every type whose values can be stored and sent, arrays included.
-pub const TYPES: [SqlType; 78] = [
+pub const TYPES: [SqlType; 80] = [
     SqlType::InternalCharArray,
     SqlType::Tid,
     SqlType::TidArray,
+    SqlType::Xid,
+    SqlType::XidArray,
     SqlType::Citext,
     SqlType::CitextArray,
     SqlType::Hstore,
@@ -236,6 +238,7 @@ pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
             let read = |text| Pairs::parse(text).unwrap().to_value();
             prop::sample::select(texts.to_vec()).prop_map(read).boxed()
         }
+        SqlType::Xid => any::<u32>().prop_map(Value::Oid).boxed(),
         SqlType::Tid => any::<i64>().prop_map(Value::Int8).boxed(),
         SqlType::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
         SqlType::Bit | SqlType::VarBit => bits().prop_map(Value::Bits).boxed(),

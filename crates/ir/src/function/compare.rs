@@ -42,6 +42,7 @@ const OPERATORS: &[(&[SqlType], SqlType)] = &[
     (&[Uuid, Uuid], Uuid),
     (&[Oid, Oid], Oid),
     (&[Tid, Tid], Tid),
+    (&[Xid, Xid], Xid),
     (&[Date, Date], Date),
     (&[Date, Timestamp], Timestamp),
     (&[Date, TimestampTz], TimestampTz),
@@ -108,8 +109,8 @@ pub fn compare_type(op: CompareOp, left: SqlType, right: SqlType) -> SqlResult<S
         return Ok(same);
     }
     let args = [left, right];
-    // An hstore has an order, but symbols of its own for it.
-    let has = |ty: SqlType| ty != Hstore || matches!(op, CompareOp::Eq | CompareOp::Ne);
+    // An hstore has an order, but symbols of its own for it; an xid has none.
+    let has = |ty| !matches!(ty, Hstore | Xid) || matches!(op, CompareOp::Eq | CompareOp::Ne);
     let operators: Vec<_> = OPERATORS.iter().filter(|(_, ty)| has(*ty)).collect();
     let signature = |(args, _): &&'static (&'static [SqlType], SqlType)| Signature {
         args,

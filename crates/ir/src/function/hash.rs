@@ -1,7 +1,7 @@
 //! `hashtext`: the numbers by which PostgreSQL spreads texts, which applications use as keys of advisory locks.
 //!
 //! Relies on: Bob Jenkins' lookup3 (burtleburtle.net/bob/hash, public domain), which PostgreSQL begins and ends in its own way.
-//! Promises: PostgreSQL's numbers on machines whose least byte comes first.  Does not: hash other types.
+//! Promises: PostgreSQL's numbers on machines whose least byte comes first.  Does not: hash other types than texts and bytes.
 
 use super::{Function, builtin as new, int, str};
 use crate::eval::Host;
@@ -63,9 +63,14 @@ fn hash(bytes: &[u8], seed: u64) -> [u32; 3] {
     finish(add(state, [x, y, z << 8]))
 }
 
+/// The number of bytes.
+pub(super) fn of_bytes(bytes: &[u8]) -> u32 {
+    let [_, _, low] = hash(bytes, 0);
+    low
+}
+
 fn of_text(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let [_, _, low] = hash(str(args[0]).as_bytes(), 0);
-    Ok(Value::Int4(low as i32))
+    Ok(Value::Int4(of_bytes(str(args[0]).as_bytes()) as i32))
 }
 
 fn extended(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {

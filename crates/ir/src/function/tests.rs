@@ -107,6 +107,7 @@ fn any_value(ty: SqlType) -> BoxedStrategy<Value> {
             let read = |text| quintet_base::pairs::Pairs::parse(text).unwrap().to_value();
             prop::sample::select(texts.to_vec()).prop_map(read).boxed()
         }
+        SqlType::Xid => any::<u32>().prop_map(Value::Oid).boxed(),
         SqlType::Tid => any::<i64>().prop_map(Value::Int8).boxed(),
         SqlType::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
         SqlType::Inet | SqlType::Cidr => (any::<bool>(), any::<[u8; 16]>(), 0u8..=128)
@@ -245,7 +246,7 @@ proptest! {
                 || value.natural_type() == result
                 || (value.as_str().is_some() && matches!(result, SqlType::Name | SqlType::Json))
                 || (matches!(value, Value::Int8(_)) && result == SqlType::Tid)
-                || (matches!(value, Value::Oid(_)) && result.is_named_oid())
+                || (matches!(value, Value::Oid(_)) && (result.is_named_oid() || result == SqlType::Xid))
                 || (matches!(value, Value::Bits(_)) && result == SqlType::Bit)
                 || (matches!(value, Value::Bytea(_)) && result.is_bytes_within())
                 // What marks a json has fields of its own.

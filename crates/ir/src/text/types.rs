@@ -24,6 +24,7 @@ const WORDS: &[(SqlType, &str)] = &[
     (SqlType::Uuid, "uuid"),
     (SqlType::Oid, "oid"),
     (SqlType::Tid, "tid"),
+    (SqlType::Xid, "xid"),
     (SqlType::Interval, "interval"),
     (SqlType::Time, "time"),
     (SqlType::TimeTz, "timetz"),

@@ -277,7 +277,7 @@ fn is_of(value: &Value, ty: SqlType) -> bool {
         Value::Array(array) => ty
             .element()
             .is_some_and(|element| array.values.iter().all(|value| is_of(value, element))),
-        Value::Oid(_) => ty == SqlType::Oid || ty.is_named_oid(),
+        Value::Oid(_) => matches!(ty, SqlType::Oid | SqlType::Xid) || ty.is_named_oid(),
         Value::Bytea(_) => ty == SqlType::Bytea || ty.is_bytes_within(),
         Value::Int8(_) if ty == SqlType::Tid => true,
         Value::Bits(_) => ty.family() == TypeFamily::Bits,

@@ -6,9 +6,11 @@
 
 use super::exclusion;
 use super::foreign_key;
+use super::index::no_class;
 use super::table::refuse_constraint_clauses;
 use super::words;
 use crate::coerce;
+use crate::comparable::has_order;
 use crate::draft::{Draft, name_of};
 use crate::expr::Binder;
 use crate::names::{self, required};
@@ -227,7 +229,7 @@ fn primary_key(
     Ok(())
 }
 
-/// Arrays have no place in keys.
+/// Arrays have no place in keys, nor has what has no order.
 pub(super) fn refuse_key_type(
     planner: &Planner,
     record: &TableRecord,
@@ -237,6 +239,7 @@ pub(super) fn refuse_key_type(
     let ty = record.columns[number].ty;
     match ty.element() {
         Some(_) => Err(planner.unsupported(format!("type {ty} in a key"), location)),
+        None if !has_order(ty) => Err(no_class("btree", ty)),
         None => Ok(()),
     }
 }

@@ -263,6 +263,7 @@ pub(super) fn category(ty: SqlType) -> (&'static str, bool) {
         | TypeFamily::Search
         | TypeFamily::Pairs
         | TypeFamily::Place
+        | TypeFamily::Transaction
         | TypeFamily::Json => ("U", false),
         TypeFamily::Enum => ("E", false),
         TypeFamily::Range | TypeFamily::Multirange => ("R", false),

@@ -77,6 +77,7 @@ const HASHED: &[Class] = &[
     (10_023, "interval_ops", 1983, 1186, true, 0),
     (10_025, "macaddr_ops", 1985, 829, true, 0),
     (10_055, "tid_ops", 2227, 27, true, 0),
+    (10_051, "xid_ops", 2225, 28, true, 0),
     (10_029, "name_ops", 1995, 19, true, 0),
     (10_030, "numeric_ops", 1998, 1700, true, 0),
     (10_031, "oid_ops", 1990, 26, true, 0),

@@ -4,6 +4,7 @@
 //! the same, so that what is shown can be made there; a column of an inverted index has a class for its type.  Does not:
 //! tell the others from an ordered index in anything else.
 
+use crate::comparable::{has_equality, has_order};
 use crate::names::inner;
 use crate::planner::Planner;
 use crate::records::TableRecord;
@@ -132,6 +133,8 @@ pub(in crate::ddl) fn must_have_class(
     };
     let has_extension = || has(OF_ORDERED_TYPES);
     let there = match (method, ty.family()) {
+        ("" | "btree", _) => has_order(ty),
+        ("hash", _) if !has_equality(ty) => false,
         ("hash", TypeFamily::Bits) | ("brin", TypeFamily::Multirange) => false,
         ("hash" | "brin", TypeFamily::Search) => false,
         ("gist", TypeFamily::Search) => {
@@ -146,6 +149,7 @@ pub(in crate::ddl) fn must_have_class(
     };
     match there {
         true => Ok(()),
+        false if method.is_empty() => Err(no_class("btree", ty)),
         false => Err(no_class(method, ty)),
     }
 }
