@@ -9,7 +9,8 @@ mod support;
 use quintet_base::SqlState;
 use quintet_embed::{Client, Database};
 use quintet_rt::Rand;
-use support::{open, open_with, reopen, rows, serializable, state};
+use support::twins::{Statements, Twins, live_alike, seed};
+use support::{open_with, reopen, rows, serializable, state};
 
 const INDEXES: &[&str] = &[
     "create index i_tags on i using gin (tags)",
@@ -30,10 +31,6 @@ struct Words(Rand);
 impl Words {
     fn below(&mut self, n: u64) -> u64 {
         self.0.below(n)
-    }
-
-    fn pick<'t>(&mut self, from: &[&'t str]) -> &'t str {
-        from[self.0.below(from.len() as u64) as usize]
     }
 
     fn element(&mut self, of: &str) -> String {
@@ -124,8 +121,13 @@ impl Words {
         }
         all.join(self.pick(&[" and ", " and ", " and ", " or "]))
     }
+}
 
-    /// A change of a table that is called `$`.
+impl Statements for Words {
+    fn rand(&mut self) -> &mut Rand {
+        &mut self.0
+    }
+
     fn change(&mut self, ids: u64) -> String {
         let id = self.below(ids);
         let column = self.pick(&["n", "tags", "nums", "names", "doc", "doc"]);
@@ -151,106 +153,53 @@ impl Words {
             _ => format!("update $ set {column} = {value} where id in ({id}, {id} + 1)"),
         }
     }
-}
 
-fn both(c: &mut Client, sql: &str) {
-    for table in ["i", "p"] {
-        let sql = sql.replace('$', table);
-        c.query(&sql)
-            .unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    fn compare(&mut self, c: &mut Client) {
+        let conditions = self.conditions();
+        let ask = |c: &mut Client, table: &str| {
+            rows(
+                c,
+                &format!(
+                    "select id, n, tags, nums, names, doc from {table} where {conditions} order by id"
+                ),
+            )
+        };
+        let (with, without) = (ask(c, "i"), ask(c, "p"));
+        assert_eq!(with, without, "where {conditions}");
+        // Joined, the other way round, and some of the rows.
+        let joined = |c: &mut Client, table: &str| {
+            rows(
+                c,
+                &format!(
+                    "select count(*), sum(x.id) from (select doc, tags from p where id % 7 = 0) as y
+                join {table} as x on x.doc @> y.doc and x.tags && y.tags"
+                ),
+            )
+        };
+        assert_eq!(joined(c, "i"), joined(c, "p"));
     }
-}
-
-fn compare(c: &mut Client, words: &mut Words) {
-    let conditions = words.conditions();
-    let ask = |c: &mut Client, table: &str| {
-        rows(
-            c,
-            &format!(
-                "select id, n, tags, nums, names, doc from {table} where {conditions} order by id"
-            ),
-        )
-    };
-    let (with, without) = (ask(c, "i"), ask(c, "p"));
-    assert_eq!(with, without, "where {conditions}");
-    // Joined, the other way round, and some of the rows.
-    let joined = |c: &mut Client, table: &str| {
-        rows(
-            c,
-            &format!(
-                "select count(*), sum(x.id) from (select doc, tags from p where id % 7 = 0) as y
-            join {table} as x on x.doc @> y.doc and x.tags && y.tags"
-            ),
-        )
-    };
-    assert_eq!(joined(c, "i"), joined(c, "p"));
-}
-
-fn seed() -> u64 {
-    let given = std::env::var("QUINTET_SEED").ok();
-    given.and_then(|seed| seed.parse().ok()).unwrap_or(20_801)
 }
 
 #[test]
 fn a_statement_gives_the_rows_that_it_gives_without_them() {
-    let seed = seed();
-    println!("seed {seed}");
-    let mut words = Words(Rand::seeded(seed));
-    let (dir, mut db) = open();
-    let mut c = db.client().unwrap();
-    c.query(TABLES).unwrap();
-    let mut to_make = INDEXES.iter();
-    for round in 0..40 {
-        if round % 3 == 1
-            && let Some(index) = to_make.next()
-        {
-            c.query(index).unwrap();
-        }
-        let level = words.pick(&["read committed", "repeatable read", "serializable"]);
-        c.query(&format!("begin isolation level {level}")).unwrap();
-        for _ in 0..6 {
-            let change = words.change(60);
-            match words.0.one_in(4) {
-                true => {
-                    c.query("savepoint s").unwrap();
-                    both(&mut c, &change);
-                    compare(&mut c, &mut words);
-                    c.query("rollback to s").unwrap();
-                }
-                false => both(&mut c, &change),
-            }
-            compare(&mut c, &mut words);
-        }
-        let end = words.pick(&["commit", "commit", "rollback"]);
-        c.query(end).unwrap();
-        for _ in 0..6 {
-            compare(&mut c, &mut words);
-        }
-        if round == 25 {
-            both(&mut c, "alter table $ add column more text default 'x'");
-            both(&mut c, "alter table $ alter column n type bigint");
-            compare(&mut c, &mut words);
-        }
-        if round % 10 == 9 {
-            drop(c);
-            db.close().unwrap();
-            drop(db);
-            db = reopen(&dir);
-            c = db.client().unwrap();
-        }
-    }
-    // An entry that was left behind would name a row that is not there, or be in the way of one.
-    both(&mut c, "delete from $");
-    for index in [
-        "tags && '{a,b,é,\"\"}'",
-        "doc ?| '{a,b,c,\"\"}'",
-        "nums <@ '{1,2,3,4,5,6,0}'",
-    ] {
-        assert_eq!(
-            rows(&mut c, &format!("select id from i where {index}")).len(),
-            0
-        );
-    }
+    let twins = Twins {
+        tables: TABLES,
+        indexes: INDEXES,
+        rounds: 40,
+        altered: (
+            25,
+            [
+                "alter table $ add column more text default 'x'",
+                "alter table $ alter column n type bigint",
+            ],
+        ),
+        none_left: [
+            "tags && '{a,b,é,\"\"}'",
+            "doc ?| '{a,b,c,\"\"}'",
+            "nums <@ '{1,2,3,4,5,6,0}'",
+        ],
+    };
+    live_alike(&twins, &mut Words(Rand::seeded(seed(20_801))));
 }
 
 #[test]

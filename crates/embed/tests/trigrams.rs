@@ -9,7 +9,8 @@ mod support;
 use quintet_base::SqlState;
 use quintet_embed::Client;
 use quintet_rt::Rand;
-use support::{open, open_with, reopen, rows, serializable};
+use support::twins::{Statements, Twins, live_alike, seed};
+use support::{open_with, rows, serializable};
 
 const INDEXES: &[&str] = &[
     "create index i_name on i using gin (name gin_trgm_ops)",
@@ -37,10 +38,6 @@ struct Words(Rand);
 impl Words {
     fn below(&mut self, n: u64) -> u64 {
         self.0.below(n)
-    }
-
-    fn pick<'t>(&mut self, from: &[&'t str]) -> &'t str {
-        from[self.0.below(from.len() as u64) as usize]
     }
 
     fn text(&mut self) -> String {
@@ -111,8 +108,13 @@ impl Words {
         }
         all.join(self.pick(&[" and ", " and ", " and ", " or "]))
     }
+}
 
-    /// A change of a table that is called `$`.
+impl Statements for Words {
+    fn rand(&mut self) -> &mut Rand {
+        &mut self.0
+    }
+
     fn change(&mut self, ids: u64) -> String {
         let id = self.below(ids);
         let (name, code, n) = (self.value(), self.value(), self.below(9));
@@ -132,95 +134,51 @@ impl Words {
             ),
         }
     }
-}
 
-fn both(c: &mut Client, sql: &str) {
-    for table in ["i", "p"] {
-        let sql = sql.replace('$', table);
-        c.query(&sql)
-            .unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    fn settings(&mut self) -> Option<String> {
+        let threshold = self.pick(&["0.3", "0.6", "0.1"]);
+        Some(format!("set pg_trgm.similarity_threshold = {threshold}"))
     }
-}
 
-fn compare(c: &mut Client, words: &mut Words) {
-    let conditions = words.conditions();
-    let ask = |c: &mut Client, table: &str| {
-        let sql = format!("select id, n, name, code from {table} where {conditions} order by id");
-        rows(c, &sql)
-    };
-    assert_eq!(ask(c, "i"), ask(c, "p"), "where {conditions}");
-    let joined = |c: &mut Client, table: &str| {
-        let sql = format!(
-            "select count(*), sum(x.id) from (select code from p where id % 7 = 0) as y
-             join {table} as x on x.name like '%' || y.code || '%'"
-        );
-        rows(c, &sql)
-    };
-    assert_eq!(joined(c, "i"), joined(c, "p"));
+    fn compare(&mut self, c: &mut Client) {
+        let conditions = self.conditions();
+        let ask = |c: &mut Client, table: &str| {
+            let sql =
+                format!("select id, n, name, code from {table} where {conditions} order by id");
+            rows(c, &sql)
+        };
+        assert_eq!(ask(c, "i"), ask(c, "p"), "where {conditions}");
+        let joined = |c: &mut Client, table: &str| {
+            let sql = format!(
+                "select count(*), sum(x.id) from (select code from p where id % 7 = 0) as y
+                 join {table} as x on x.name like '%' || y.code || '%'"
+            );
+            rows(c, &sql)
+        };
+        assert_eq!(joined(c, "i"), joined(c, "p"));
+    }
 }
 
 #[test]
 fn a_statement_gives_the_rows_that_it_gives_without_them() {
-    let given = std::env::var("QUINTET_SEED").ok();
-    let seed = given.and_then(|seed| seed.parse().ok()).unwrap_or(20_961);
-    println!("seed {seed}");
-    let mut words = Words(Rand::seeded(seed));
-    let (dir, mut db) = open();
-    let mut c = db.client().unwrap();
-    c.query(TABLES).unwrap();
-    let mut to_make = INDEXES.iter();
-    for round in 0..30 {
-        if round % 3 == 1
-            && let Some(index) = to_make.next()
-        {
-            c.query(index).unwrap();
-        }
-        let level = words.pick(&["read committed", "repeatable read", "serializable"]);
-        c.query(&format!("begin isolation level {level}")).unwrap();
-        let threshold = words.pick(&["0.3", "0.6", "0.1"]);
-        c.query(&format!("set pg_trgm.similarity_threshold = {threshold}"))
-            .unwrap();
-        for _ in 0..6 {
-            let change = words.change(60);
-            match words.0.one_in(4) {
-                true => {
-                    c.query("savepoint s").unwrap();
-                    both(&mut c, &change);
-                    compare(&mut c, &mut words);
-                    c.query("rollback to s").unwrap();
-                }
-                false => both(&mut c, &change),
-            }
-            compare(&mut c, &mut words);
-        }
-        let end = words.pick(&["commit", "commit", "rollback"]);
-        c.query(end).unwrap();
-        for _ in 0..6 {
-            compare(&mut c, &mut words);
-        }
-        if round == 20 {
-            both(&mut c, "alter table $ add column more text default 'x'");
-            both(&mut c, "alter table $ alter column code type text");
-            compare(&mut c, &mut words);
-        }
-        if round % 10 == 9 {
-            drop(c);
-            db.close().unwrap();
-            drop(db);
-            db = reopen(&dir);
-            c = db.client().unwrap();
-        }
-    }
-    // An entry that was left behind would name a row that is not there, or be in the way of one.
-    both(&mut c, "delete from $");
-    for condition in [
-        "name like '%word%'",
-        "code ilike '%ABC%'",
-        "name % 'words abc'",
-    ] {
-        let sql = format!("select id from i where {condition}");
-        assert_eq!(rows(&mut c, &sql).len(), 0);
-    }
+    let twins = Twins {
+        tables: TABLES,
+        indexes: INDEXES,
+        rounds: 30,
+        altered: (
+            20,
+            [
+                "alter table $ add column more text default 'x'",
+                "alter table $ alter column code type text",
+            ],
+        ),
+        none_left: [
+            "name like '%word%'",
+            "code ilike '%ABC%'",
+            "name % 'words abc'",
+        ],
+    };
+    live_alike(&twins, &mut Words(Rand::seeded(seed(20_961))));
 }
 
 #[test]

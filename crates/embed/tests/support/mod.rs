@@ -6,6 +6,8 @@
 // Each test file uses its part; a statement that cannot go on is a failed test.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod twins;
+
 use quintet_base::{SqlError, SqlState};
 use quintet_embed::{Answer, Client, Database, DatabaseConfig, Engine, Pause, Progress};
 use tempfile::TempDir;
