@@ -57,6 +57,8 @@ struct Lowering<'c, 'l, 't> {
     found: usize,
     /// Whether a row variable has got a value, in the order of the text, by its number.
     assigned: Vec<bool>,
+    /// The types of the rows that are given, where no caller has said yet which he wants.
+    given: Option<Vec<SqlType>>,
 }
 
 /// Something that EXIT or CONTINUE may name.
@@ -109,6 +111,7 @@ pub(crate) fn routine(
         rows_around: Vec::new(),
         found,
         assigned: vec![false; tree.body.variables.len()],
+        given: None,
     };
     lowering.at.add(Action::Assign {
         slot: found,
@@ -486,16 +489,18 @@ impl Lowering<'_, '_, '_> {
             StatementKind::Return(value) => self.returns(value.as_ref()),
             StatementKind::ReturnNext(value) => {
                 let row = self.result_row(value.as_ref(), "RETURN NEXT")?;
-                self.at.add(Action::ReturnNext(row));
+                let types = row.iter().map(Expr::ty).collect();
+                self.give(types, Action::ReturnNext(row));
                 Ok(())
             }
             StatementKind::ReturnQuery(query) => {
                 let planned = self.at.statement(&query.text)?;
+                let types = planned.columns.iter().map(|column| column.ty).collect();
                 let statement = match self.signature.is_open() {
                     true => planned.statement,
                     false => fitted(&self.at, planned, &self.signature.columns)?,
                 };
-                self.at.add(Action::ReturnQuery(statement));
+                self.give(types, Action::ReturnQuery(statement));
                 Ok(())
             }
             StatementKind::Raise(raise) => self.raise(raise),
@@ -515,6 +520,20 @@ impl Lowering<'_, '_, '_> {
             StatementKind::Call(text) => self.call(text),
             StatementKind::GetDiagnostics { stacked, items } => self.diagnostics(*stacked, items),
         }
+    }
+
+    /// Gives rows of these types. Until a caller says which columns he wants, a place that gives others than the first one is
+    /// not reached: nobody calls the routine as it is then.
+    fn give(&mut self, types: Vec<SqlType>, action: Action) {
+        let open = self.signature.is_open();
+        self.at.add(
+            match open && *self.given.get_or_insert_with(|| types.clone()) != types {
+                true => Action::Fail(Box::new(SqlError::unsupported(
+                    "rows of other columns here",
+                ))),
+                false => action,
+            },
+        );
     }
 
     /// The end of the body.

@@ -447,7 +447,8 @@ impl Lowering<'_, '_, '_> {
             }
         };
         self.close_around()?;
-        self.at.add(Action::Return(row));
+        let types = row.iter().map(Expr::ty).collect();
+        self.give(types, Action::Return(row));
         Ok(())
     }
 
