@@ -52,6 +52,7 @@ mod composite;
 mod condition;
 mod copy;
 mod ctid;
+mod current;
 mod databases;
 mod ddl;
 mod delete;
