@@ -92,7 +92,7 @@ fn target((number, value): (usize, Node)) -> Node {
 
 /// The conditions that a row is the one that a cursor stands on. The target's frame is the first of the rows'.
 pub(crate) fn conditions(table: &TableRef, current: &CurrentOfExpr) -> SqlResult<Vec<Expr>> {
-    let constant = |value, ty| Expr::Const(value, ty);
+    let constant = Expr::Const;
     let equal = |(n, number): (usize, usize)| {
         let ty = table.frame_type(number);
         let args = vec![

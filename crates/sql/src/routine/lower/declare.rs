@@ -171,7 +171,7 @@ impl Lowering<'_, '_, '_> {
         let begun = self.at.steps.len();
         match self.assign_row(&target, default) {
             Ok(()) => Ok(()),
-            Err(error) => self.instead(begun, error).map(|_| ()),
+            Err(error) => self.instead(begun, error),
         }
     }
 
