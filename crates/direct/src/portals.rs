@@ -95,14 +95,7 @@ pub(crate) fn take(
             false => Err(no_cursor(&name)),
         },
         CursorAction::Current { table, called } => {
-            let cursors = cursors.borrow();
-            let Some(cursor) = cursors.get(&name) else {
-                return Err(match host.is_portal(&name) {
-                    true => SqlError::unsupported("WHERE CURRENT OF a client's cursor"),
-                    false => no_cursor(&name),
-                });
-            };
-            let key = cursor.key(&name, *table, called)?;
+            let key = host.current_of(&name, *table, called)?;
             Ok(Done::Here(Answer {
                 types: key.iter().map(Value::natural_type).collect(),
                 rows: vec![key],

@@ -172,5 +172,10 @@ impl Host for Guised<'_> {
         false
     }
 
+    fn trigger_depth(&self) -> usize {
+        let own = self.guises.iter().filter(|guise| guise.trigger);
+        self.host.trigger_depth() + own.count()
+    }
+
     ask_the_session!();
 }

@@ -46,6 +46,8 @@ pub(crate) struct SessionHost {
     /// What nextval gave last, per sequence.
     pub given: RefCell<Given>,
     pub rand: RefCell<Rand>,
+    /// What random() gives since setseed.
+    pub seeded: RefCell<Option<Rand>>,
     /// When the statement is to be given up, by the monotonic clock. Its thread may be the one that would be told.
     pub deadline: Option<u64>,
     /// When a statement that is run on others' thread has had its moment, by the same clock; see [`Session::execute_briefly`].
@@ -350,6 +352,22 @@ impl quintet_ir::Host for SessionHost {
         self.declared.has(name)
     }
 
+    fn current_of(&self, cursor: &str, table: TableId, called: &str) -> SqlResult<Vec<Value>> {
+        if let Some(opened) = self.cursors.borrow().get(cursor) {
+            return opened.key(cursor, table, called);
+        }
+        self.declared.key(cursor, table, called)
+    }
+
+    fn trigger_depth(&self) -> usize {
+        self.settings.triggers
+    }
+
+    fn set_seed(&self, bits: u64) -> SqlResult<()> {
+        *self.seeded.borrow_mut() = Some(Rand::seeded(bits));
+        Ok(())
+    }
+
     fn is_alone(&self) -> bool {
         self.alone
     }
@@ -414,7 +432,10 @@ impl quintet_ir::Host for SessionHost {
     }
 
     fn random(&self) -> u64 {
-        self.rand.borrow_mut().next_u64()
+        match &mut *self.seeded.borrow_mut() {
+            Some(seeded) => seeded.next_u64(),
+            None => self.rand.borrow_mut().next_u64(),
+        }
     }
 
     fn secret(&self) -> [u8; 16] {

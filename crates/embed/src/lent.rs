@@ -204,6 +204,14 @@ impl quintet_ir::Host for LentHost {
         0
     }
 
+    fn set_seed(&self, _: u64) -> SqlResult<()> {
+        Err(self.ask_session())
+    }
+
+    fn current_of(&self, _: &str, _: TableId, _: &str) -> SqlResult<Vec<Value>> {
+        Err(self.ask_session())
+    }
+
     fn secret(&self) -> [u8; 16] {
         quintet_rt::rand::secret()
     }

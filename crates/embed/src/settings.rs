@@ -51,6 +51,8 @@ pub(crate) struct Settings {
     pub identity: Identity,
     /// `session_replication_role` is `replica`.
     pub is_replica: bool,
+    /// So many triggers the statement stands in.
+    pub triggers: usize,
     /// Names that changed since they were last reported.
     changed: Vec<&'static str>,
     /// Another number after each change, so that who has a copy knows whether it is good still.
@@ -86,6 +88,7 @@ impl Settings {
             as_of: None,
             identity: Identity::new(user, role),
             is_replica: false,
+            triggers: 0,
             changed: Vec::new(),
             changes: 0,
             path_version: 0,

@@ -10,7 +10,7 @@
 //! them on the stack.
 
 use crate::cast::cast;
-use crate::cursors::Cursors;
+use crate::cursors::{Cursors, no_cursor};
 use crate::dynamic::Planned;
 use crate::expr::{CompareOp, Expr, Truth};
 use crate::function::{Function, element};
@@ -188,6 +188,26 @@ pub trait Host {
     fn is_portal(&self, name: &str) -> bool {
         let _ = name;
         false
+    }
+    /// The key of the row of a table that a cursor stands on. `called`: the table's name, for messages.
+    ///
+    /// # Errors
+    /// `34000` if there is no such cursor, `24000` if it stands on no row of the table.
+    fn current_of(&self, cursor: &str, table: TableId, called: &str) -> SqlResult<Vec<Value>> {
+        let _ = (table, called);
+        Err(no_cursor(cursor))
+    }
+    /// How many triggers the statement stands in.
+    fn trigger_depth(&self) -> usize {
+        0
+    }
+    /// setseed: what [`Host::random`] gives from now on follows from these bits.
+    ///
+    /// # Errors
+    /// `0A000` where there is no session.
+    fn set_seed(&self, bits: u64) -> SqlResult<()> {
+        let _ = bits;
+        Err(SqlError::unsupported("setseed here"))
     }
     /// 64 random bits.
     fn random(&self) -> u64;

@@ -13,6 +13,8 @@ pub struct Guise {
     pub role: Option<RoleId>,
     /// Names and values, as SET takes them.
     pub settings: Vec<(String, String)>,
+    /// It is a trigger's, or an action of a foreign key, and somebody counts them.
+    pub trigger: bool,
 }
 
 /// Methods of a host that passes on to `self.host` what depends on the role or the settings.
@@ -112,6 +114,10 @@ macro_rules! ask_as_whoever_it_is {
             self.host.is_alone()
         }
 
+        fn trigger_depth(&self) -> usize {
+            self.host.trigger_depth()
+        }
+
         fn statement_memory(&self) -> usize {
             self.host.statement_memory()
         }
@@ -180,6 +186,19 @@ macro_rules! ask_the_session {
 
         fn is_portal(&self, name: &str) -> bool {
             self.host.is_portal(name)
+        }
+
+        fn current_of(
+            &self,
+            cursor: &str,
+            table: ::quintet_base::TableId,
+            called: &str,
+        ) -> ::quintet_base::SqlResult<Vec<::quintet_base::Value>> {
+            self.host.current_of(cursor, table, called)
+        }
+
+        fn set_seed(&self, bits: u64) -> ::quintet_base::SqlResult<()> {
+            self.host.set_seed(bits)
         }
 
         fn session_user(&self) -> &str {

@@ -7,7 +7,7 @@ use crate::database::Database;
 use crate::routine;
 use crate::trace::Trace;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, Value};
+use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, TableId, Value};
 use quintet_ir::Need;
 use quintet_ir::cursors::Cursors;
 use quintet_ir::routine::{Callee, Output};
@@ -212,6 +212,14 @@ impl Host for Interpreter<'_> {
 
     fn random(&self) -> u64 {
         self.session.random()
+    }
+
+    fn set_seed(&self, bits: u64) -> SqlResult<()> {
+        self.session.set_seed(bits)
+    }
+
+    fn current_of(&self, cursor: &str, table: TableId, called: &str) -> SqlResult<Vec<Value>> {
+        self.session.current_of(cursor, table, called)
     }
 
     fn secret(&self) -> [u8; 16] {

@@ -644,6 +644,16 @@ impl Catalog {
     }
 
     /// All triggers, oldest first.
+    /// Whether a routine or a trigger may ask how deep in triggers it is.
+    pub(crate) fn counts_triggers(&self) -> bool {
+        let asks = |trigger: &Arc<TriggerRecord>| {
+            let condition = trigger.condition.as_deref();
+            condition.is_some_and(crate::routine::counts_triggers)
+        };
+        self.all_routines().any(|routine| routine.counts_triggers)
+            || self.triggers.values().any(asks)
+    }
+
     pub(crate) fn triggers(&self) -> impl Iterator<Item = &Arc<TriggerRecord>> {
         self.triggers.values()
     }

@@ -213,6 +213,19 @@ pub struct Declare {
     pub scroll: bool,
     /// The query.
     pub query: Arc<Procedure>,
+    /// The table that its rows are those of.
+    pub over: Option<CursorTable>,
+    /// FOR UPDATE and its kin.
+    pub locks: bool,
+}
+
+/// The table of a cursor each of whose rows is one of the table's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CursorTable {
+    /// Which.
+    pub table: TableId,
+    /// So many values of the table's key are behind the cursor's own columns.
+    pub key: usize,
 }
 
 /// Modes in BEGIN and SET TRANSACTION.

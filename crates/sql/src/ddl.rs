@@ -69,6 +69,7 @@ use crate::role;
 use crate::routine;
 use crate::stored;
 use crate::temporary::is_temporary;
+pub(crate) use callers::{Going as GoingRoutine, release_functions};
 pub(crate) use drop_type::names_word;
 use foreign_key::Going;
 pub(crate) use generated::refuse_actions;
@@ -78,13 +79,12 @@ pub(crate) use moving::routine_at_home;
 pub(crate) use partition::check_keys;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, Node, ObjectType, TruncateStmt};
-pub(crate) use policy::release_routine;
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::schema::TableRef;
 use quintet_ir::{Expr, Object, ObjectKind, Privileges};
 pub(crate) use table_as::select_into;
 pub use temporary::{plan_commit, plan_discard};
-pub(crate) use trigger::{release_function, scope_of_condition};
+pub(crate) use trigger::scope_of_condition;
 
 /// Plans a schema change; `None` if the statement is none.
 pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<Planned>> {

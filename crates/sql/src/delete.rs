@@ -32,7 +32,7 @@ pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResul
     from.add_items(planner, &statement.using_clause)?;
     let subqueries = Subqueries::new(from.width);
     let where_clause = statement.where_clause.as_deref();
-    let conditions = target_conditions(planner, &from, &subqueries, where_clause)?;
+    let conditions = target_conditions(planner, &of, &from, &subqueries, where_clause)?;
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
     of.need_reads(planner);

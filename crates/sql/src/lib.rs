@@ -53,6 +53,7 @@ mod composite;
 mod condition;
 mod copy;
 mod ctid;
+mod current;
 mod databases;
 mod ddl;
 mod delete;

@@ -76,6 +76,7 @@ pub use fire::{plan_on_truncate, plan_put_off};
 pub(crate) use guise::{Own, plan_alter};
 pub(crate) use hold::hold;
 pub(crate) use matching::{Matched, check_schema, is_routine, matched, named};
+pub(crate) use merge::column;
 pub(crate) use polymorphic::{Variants, is_polymorphic};
 pub(crate) use signature::{Parameter, Signature, any_of, describe};
 
@@ -98,6 +99,13 @@ pub(crate) struct StoredRoutine {
     program: OnceLock<SqlResult<Arc<Program>>>,
     /// For callers whose search path is another than `public`.
     elsewhere: Mutex<BTreeMap<Vec<String>, SqlResult<Arc<Program>>>>,
+    /// It may ask how deep in triggers it is.
+    pub counts_triggers: bool,
+}
+
+/// Whether a text may call `pg_trigger_depth`.
+pub(crate) fn counts_triggers(text: &str) -> bool {
+    text.to_ascii_lowercase().contains("trigger_depth")
 }
 
 /// Programs of one routine are kept for so many search paths.
@@ -111,6 +119,7 @@ impl StoredRoutine {
     fn of(record: Arc<RoutineRecord>) -> StoredRoutine {
         StoredRoutine {
             id: record.id,
+            counts_triggers: counts_triggers(&record.text),
             record,
             signature: OnceLock::new(),
             program: OnceLock::new(),

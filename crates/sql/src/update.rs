@@ -5,6 +5,7 @@
 
 use crate::coerce;
 use crate::command::Planned;
+use crate::current;
 use crate::expr::Binder;
 use crate::from::{Doing, From};
 use crate::generated;
@@ -50,7 +51,7 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
         &statement.target_list,
     )?;
     let where_clause = statement.where_clause.as_deref();
-    let conditions = target_conditions(planner, &from, &subqueries, where_clause)?;
+    let conditions = target_conditions(planner, &of, &from, &subqueries, where_clause)?;
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
     of.need_reads(planner);
@@ -120,12 +121,19 @@ impl Frame {
 /// What the rows fulfil that an UPDATE or DELETE works on.
 pub(crate) fn target_conditions(
     planner: &Planner,
+    of: &Target,
     from: &From,
     subqueries: &Subqueries,
     where_clause: Option<&Node>,
 ) -> SqlResult<Vec<Expr>> {
     let mut conditions = from.conditions.clone();
-    if let Some(node) = where_clause {
+    if let Some(NodeEnum::CurrentOfExpr(current)) = where_clause.and_then(inner) {
+        if of.is_view() {
+            let message = "WHERE CURRENT OF on a view is not implemented";
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        conditions.extend(current::conditions(&of.table, current)?);
+    } else if let Some(node) = where_clause {
         let binder = Binder {
             subqueries: Some(subqueries),
             ..Binder::new(planner, &from.scope, "WHERE")

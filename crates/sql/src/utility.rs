@@ -6,8 +6,10 @@
 //! Does not: know what state the session is in.
 
 use crate::catalog::Relation;
-use crate::command::{Command, Declare, Planned, TransactionModes};
+use crate::command::{Command, CursorTable, Declare, Planned, TransactionModes};
 use crate::copy;
+use crate::current;
+use crate::ddl::table_object;
 use crate::from::find_named;
 use crate::names::{self, inner, required};
 use crate::parse::deparse;
@@ -444,7 +446,24 @@ fn declare(planner: &Planner, statement: &DeclareCursorStmt) -> SqlResult<Planne
             "a cursor over a statement that is no SELECT",
         ));
     };
-    let query = plan_query(planner, select, None)?;
+    // Who may not read the whole table may not read its key.
+    let keyed = current::keyed(planner, select).filter(|(_, table)| {
+        let object = table_object(table.relation());
+        planner.must_have(object, Privileges::SELECT).is_ok()
+    });
+    // What a key cannot stand beside has none.
+    let keyed = keyed.and_then(|(select, table)| {
+        let query = plan_query(planner, &select, None).ok()?;
+        let over = CursorTable {
+            table: table.id,
+            key: table.key_columns().len(),
+        };
+        Some((query, over))
+    });
+    let (query, over) = match keyed {
+        Some((query, over)) => (query, Some(over)),
+        None => (plan_query(planner, select, None)?, None),
+    };
     let columns = output::publish(query.outputs);
     let procedure = planner.procedure(Statement::Query(query.plan), columns)?;
     let command = Command::Declare(Declare {
@@ -452,6 +471,8 @@ fn declare(planner: &Planner, statement: &DeclareCursorStmt) -> SqlResult<Planne
         hold: options & HOLD != 0,
         scroll: options & SCROLL != 0,
         query: Arc::new(procedure),
+        over,
+        locks: !select.locking_clause.is_empty(),
     });
     Ok(planner.command(command, "DECLARE CURSOR"))
 }

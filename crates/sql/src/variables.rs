@@ -63,6 +63,8 @@ pub(crate) enum Shape {
     Row(Vec<(String, usize)>),
     /// A record that nothing has been assigned to yet.
     Unassigned,
+    /// A record that has other fields behind one branch or loop than behind another.
+    Doubtful,
 }
 
 impl Variables {
@@ -179,6 +181,7 @@ impl Variables {
                 Some(Shape::Scalar(slot)) => Ok(Some(*slot)),
                 Some(Shape::Row(_)) => Err(SqlError::unsupported("a row variable as one value")),
                 Some(Shape::Unassigned) => Err(unassigned(name)),
+                Some(Shape::Doubtful) => Err(doubtful(name)),
             },
             [first, second] => {
                 if let Some(shape) = self.innermost(first)
@@ -192,7 +195,7 @@ impl Variables {
                 }
             }
             [label, name, last] => match self.labelled(label, name) {
-                Some(shape @ (Shape::Row(_) | Shape::Unassigned)) => {
+                Some(shape @ (Shape::Row(_) | Shape::Unassigned | Shape::Doubtful)) => {
                     field(shape, name, last).map(Some)
                 }
                 _ => Ok(None),
@@ -244,8 +247,15 @@ pub(crate) fn field(shape: &Shape, name: &str, field: &str) -> SqlResult<usize> 
                 )
             })
         }
+        Shape::Doubtful => Err(doubtful(name)),
         _ => Err(unassigned(name)),
     }
+}
+
+/// What a record has is not known from the order of the text.
+pub(crate) fn doubtful(name: &str) -> SqlError {
+    let what = format!("record \"{name}\" with other fields in one branch or loop than in another");
+    SqlError::unsupported(what)
 }
 
 fn unassigned(name: &str) -> SqlError {

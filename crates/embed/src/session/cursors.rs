@@ -5,14 +5,13 @@
 //! without SCROLL (55000), where PostgreSQL does so for queries whose plans can.
 
 use super::planning::{Prepared, are_typed};
-use super::portal::{Portal, PortalState, no_portal, portal_is_there};
+use super::portal::{Keyed, Portal, PortalState, no_portal, portal_is_there};
 use super::portals::ShownCursor;
 use super::{Mode, Session};
 use crate::step::{Flow, Pause, RowSink, Step};
 use quintet_base::limits::HELD_BYTES_MAX;
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
 use quintet_ir::cursors::{Way, only_forward, steps};
-use quintet_ir::statement::Procedure;
 use quintet_sql::command::{Command, Declare, Planned};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,6 +31,11 @@ impl Scroll {
         met.into_iter()
             .map(|number| self.rows[number - 1].clone())
             .collect()
+    }
+
+    /// It stands on a row.
+    fn is_on_row(&self) -> bool {
+        (1..=self.rows.len()).contains(&self.at)
     }
 
     /// The rows that are ahead, which are its no longer.
@@ -57,7 +61,7 @@ impl Session {
         match cursor.hold || cursor.scroll {
             true => self.declare_whole(portal, cursor),
             false => {
-                let made = self.cursor_of(portal, &cursor.name, &cursor.query)?;
+                let made = self.cursor_of(portal, cursor)?;
                 let shown = self.shown_cursor(portal, cursor);
                 self.portals.declare(&cursor.name, made, shown);
                 Ok(None)
@@ -69,11 +73,10 @@ impl Session {
     fn declare_whole(&mut self, portal: &Portal, wanted: &Declare) -> SqlResult<Option<Pause>> {
         let (mut cursor, mut rows) = match self.holding.take() {
             Some(begun) => *begun,
-            None => (
-                self.cursor_of(portal, &wanted.name, &wanted.query)?,
-                Kept::default(),
-            ),
+            None => (self.cursor_of(portal, wanted)?, Kept::default()),
         };
+        // Its rows are kept with their keys.
+        let keyed = cursor.keyed.take().or_else(|| keyed_of(wanted));
         loop {
             match self.run_portal(&mut cursor, 0, &mut rows)? {
                 Step::Done(_) => break,
@@ -85,6 +88,7 @@ impl Session {
                 Step::CopyIn { .. } => return Err(SqlError::internal("a cursor over COPY")),
             }
         }
+        cursor.keyed = keyed;
         cursor.state = match wanted.scroll {
             true => PortalState::Scroll(Scroll {
                 rows: rows.rows.into(),
@@ -106,24 +110,29 @@ impl Session {
             hold: cursor.hold,
             scroll: cursor.scroll,
             at: self.host.transaction_time,
+            table: cursor.over.map(|over| over.table),
+            locks: cursor.locks,
+            outlived: false,
+            key: None,
         }
     }
 
     /// A portal for a cursor's query.
-    fn cursor_of(
-        &mut self,
-        portal: &Portal,
-        name: &str,
-        query: &Arc<Procedure>,
-    ) -> SqlResult<Portal> {
+    fn cursor_of(&mut self, portal: &Portal, cursor: &Declare) -> SqlResult<Portal> {
+        let (name, query) = (&cursor.name, &cursor.query);
         if self.portals.contains(name) || self.host.cursors.get_mut().get(name).is_some() {
             return Err(portal_is_there(name));
+        }
+        let keyed = keyed_of(cursor);
+        let mut columns = query.result.clone();
+        if let Some(keyed) = &keyed {
+            columns.truncate(keyed.columns);
         }
         let source = portal.prepared.source.clone();
         let planned = Planned {
             command: Command::Run(Arc::clone(query)),
             params: portal.prepared.params.clone(),
-            columns: query.result.clone(),
+            columns,
             tag: "FETCH",
             notices: Vec::new(),
             needs: Arc::clone(&portal.prepared.planned.needs),
@@ -132,11 +141,10 @@ impl Session {
             params: planned.params.clone(),
             columns: planned.columns.clone(),
             source,
-            planned,
             revision: portal.prepared.revision,
             schema_timestamp: portal.prepared.schema_timestamp,
             path_version: portal.prepared.path_version,
-            typed: are_typed(&query.result),
+            typed: are_typed(&planned.columns),
             role: portal.prepared.role,
             short: false,
             brief: None,
@@ -144,8 +152,11 @@ impl Session {
             scans: Vec::new(),
             constants: false,
             label: portal.prepared.label,
+            planned,
         };
-        Ok(Portal::new(Arc::new(prepared), portal.params.clone()))
+        let mut made = Portal::new(Arc::new(prepared), portal.params.clone());
+        made.keyed = keyed;
+        Ok(made)
     }
 
     /// FETCH and MOVE: some rows of another portal, under this one's tag. `None`: they are this portal's own now.
@@ -168,11 +179,18 @@ impl Session {
             portal.state = PortalState::Rows(rows.into());
             return Ok(None);
         }
+        let names = self.portals.cursors.clone();
         let Some(inner) = self.portals.get_mut(name) else {
             return Err(no_portal(name));
         };
         if let PortalState::Scroll(scroll) = &mut inner.state {
-            let rows = scroll.go(way);
+            let mut rows = scroll.go(way);
+            if let Some(keyed) = &mut inner.keyed {
+                keyed.last = None;
+                rows.iter_mut().for_each(|row| keyed.split(row));
+                let key = keyed.last.take().filter(|_| scroll.is_on_row());
+                names.stand(name, key);
+            }
             if discard {
                 let tag = format!("{verb} {}", rows.len());
                 return self.finish(portal, Some(tag)).map(Some);
@@ -203,10 +221,17 @@ impl Session {
             self.run_portal(&mut inner, most, sink)
         };
         let given = inner.rows - before;
+        let stands = inner.keyed.as_ref().map(|keyed| keyed.last.clone());
         self.portals.put_back(key, inner);
         match result? {
             Step::Done(_) | Step::Suspended => {
                 portal.rows += given;
+                if let Some(key) = stands.filter(|_| count != Some(0)) {
+                    // Behind the last row it stands on none.
+                    let is_on = count == Some(portal.rows);
+                    let key = key.filter(|_| is_on);
+                    names.stand(name, key);
+                }
                 let tag = Some(format!("{verb} {}", portal.rows));
                 self.finish(portal, tag).map(Some)
             }
@@ -215,6 +240,45 @@ impl Session {
                 Ok(Some(other))
             }
         }
+    }
+}
+
+/// What is behind the columns of a cursor's rows.
+fn keyed_of(cursor: &Declare) -> Option<Box<Keyed>> {
+    let over = cursor.over?;
+    Some(Box::new(Keyed {
+        columns: cursor.query.result.len().saturating_sub(over.key),
+        last: None,
+    }))
+}
+
+/// Takes the keys from rows.
+pub(super) struct Split<'s> {
+    pub keyed: &'s mut Keyed,
+    pub sink: &'s mut dyn RowSink,
+}
+
+impl RowSink for Split<'_> {
+    fn columns(&mut self, columns: &[quintet_ir::OutputColumn]) {
+        self.sink.columns(columns);
+    }
+
+    fn typed(&mut self, columns: &[quintet_ir::OutputColumn]) {
+        self.sink.typed(columns);
+    }
+
+    fn row(&mut self, values: &[Value]) -> Result<Flow, SqlError> {
+        let mut row = values.to_vec();
+        self.keyed.split(&mut row);
+        self.sink.spare_row(&mut row)
+    }
+
+    fn copy_begin(&mut self, columns: usize, format: &quintet_sql::command::CopyFormat) {
+        self.sink.copy_begin(columns, format);
+    }
+
+    fn copy_data(&mut self, data: &[u8]) -> Flow {
+        self.sink.copy_data(data)
     }
 }
 

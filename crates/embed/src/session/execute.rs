@@ -5,6 +5,7 @@
 //! Does not: plan anything.
 
 use super::change::Changed;
+use super::cursors::Split;
 use super::extended::no_statement;
 use super::locking::Steady;
 use super::portal::{Portal, PortalState, no_portal};
@@ -40,6 +41,25 @@ pub(super) enum Pulled {
 
 impl Session {
     pub(super) fn run_portal(
+        &mut self,
+        portal: &mut Portal,
+        max_rows: usize,
+        sink: &mut dyn RowSink,
+    ) -> SqlResult<Step> {
+        let Some(mut keyed) = portal.keyed.take() else {
+            return self.run_whole(portal, max_rows, sink);
+        };
+        let mut split = Split {
+            keyed: &mut keyed,
+            sink,
+        };
+        let done = self.run_whole(portal, max_rows, &mut split);
+        portal.keyed = Some(keyed);
+        done
+    }
+
+    /// The same of a portal with all that its rows have.
+    fn run_whole(
         &mut self,
         portal: &mut Portal,
         max_rows: usize,

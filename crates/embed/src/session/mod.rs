@@ -285,6 +285,7 @@ impl Session {
             schema,
             given: RefCell::default(),
             rand: RefCell::new(Rand::from_os()),
+            seeded: RefCell::new(None),
             notices: RefCell::default(),
             to_set: RefCell::default(),
             channels: Arc::clone(&db.channels),

@@ -41,8 +41,27 @@ pub(super) struct Portal {
     pub(super) rows: u64,
     /// Of these, as many as had been given when it was last suspended.
     pub(super) told: u64,
+    /// Each row has the key of a table's row behind its columns.
+    pub(super) keyed: Option<Box<Keyed>>,
     /// A cursor WITH HOLD, which the end of a transaction leaves alone.
     pub(super) held: bool,
+}
+
+/// A cursor's rows with keys behind them.
+pub(super) struct Keyed {
+    /// So many columns are its own.
+    pub columns: usize,
+    /// The key of the row that was given last.
+    pub last: Option<Vec<Value>>,
+}
+
+impl Keyed {
+    /// Takes the key from a row.
+    pub fn split(&mut self, row: &mut Vec<Value>) {
+        if row.len() > self.columns {
+            self.last = Some(row.split_off(self.columns));
+        }
+    }
 }
 
 pub(super) enum PortalState {
@@ -92,6 +111,7 @@ impl Portal {
             begun_anew: 0,
             rows: 0,
             told: 0,
+            keyed: None,
             held: false,
         }
     }

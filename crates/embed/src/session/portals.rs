@@ -6,8 +6,8 @@
 use super::portal::Portal;
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
-use quintet_base::Value;
-use quintet_ir::cursors::{Cursor, Cursors};
+use quintet_base::{SqlError, SqlResult, SqlState, TableId, Value};
+use quintet_ir::cursors::{Cursor, Cursors, no_cursor};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -19,6 +19,14 @@ pub(super) struct ShownCursor {
     pub scroll: bool,
     /// When it was made.
     pub at: i64,
+    /// The table that its rows are those of.
+    pub table: Option<TableId>,
+    /// Its query locks rows.
+    pub locks: bool,
+    /// The transaction that has made it is over.
+    pub outlived: bool,
+    /// The key of the table's row that it stands on.
+    pub key: Option<Vec<Value>>,
 }
 
 /// The cursors of a session by name. Shared with what names the session's objects.
@@ -54,6 +62,50 @@ impl CursorNames {
             .collect()
     }
 
+    /// The key of the row of a table that one stands on.
+    ///
+    /// # Errors
+    /// `34000`, `24000` as PostgreSQL has them; `0A000` if its query locks rows and is over more than one table.
+    pub fn key(&self, name: &str, table: TableId, called: &str) -> SqlResult<Vec<Value>> {
+        let shown = self.0.lock();
+        let cursor = shown.declared.get(name).ok_or_else(|| no_cursor(name))?;
+        let refused = |what: String| {
+            let message = format!("cursor \"{name}\" {what}");
+            Err(SqlError::new(SqlState::INVALID_CURSOR_STATE, message))
+        };
+        if cursor.outlived {
+            return refused("is held from a previous transaction".to_string());
+        }
+        match (cursor.table, cursor.locks) {
+            (Some(own), _) if own == table => {}
+            (None, true) => {
+                let what = "WHERE CURRENT OF a cursor over several tables";
+                return Err(SqlError::unsupported(what));
+            }
+            (Some(_), true) => {
+                return refused(format!(
+                    "does not have a FOR UPDATE/SHARE reference to table \"{called}\""
+                ));
+            }
+            (_, false) => {
+                return refused(format!(
+                    "is not a simply updatable scan of table \"{called}\""
+                ));
+            }
+        }
+        match &cursor.key {
+            Some(key) => Ok(key.clone()),
+            None => refused("is not positioned on a row".to_string()),
+        }
+    }
+
+    /// A cursor has come to stand on the row with this key, or on none.
+    pub fn stand(&self, name: &str, key: Option<Vec<Value>>) {
+        if let Some(cursor) = self.0.lock().declared.get_mut(name) {
+            cursor.key = key;
+        }
+    }
+
     /// Whether DECLARE has made one of this name.
     pub fn has(&self, name: &str) -> bool {
         self.0.lock().declared.contains_key(name)
@@ -68,6 +120,10 @@ impl CursorNames {
                 hold: false,
                 scroll: opening.back,
                 at: opening.at,
+                table: None,
+                locks: false,
+                outlived: false,
+                key: None,
             };
             (name.clone(), shown)
         };
@@ -171,7 +227,7 @@ impl Portals {
         self.cursors.0.lock().declared.clear();
     }
 
-    /// Forgets those that are not to be kept.
+    /// A transaction ends: forgets those that are not to be kept.
     pub fn retain(&mut self, kept: impl Fn(&Portal) -> bool) {
         self.unnamed.take_if(|portal| !kept(portal));
         if !self.named.is_empty() {
@@ -180,6 +236,9 @@ impl Portals {
             cursors
                 .declared
                 .retain(|name, _| self.named.contains_key(name));
+            for cursor in cursors.declared.values_mut() {
+                cursor.outlived = true;
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ use quintet_ir::Guise;
 pub(crate) struct Under {
     values: Vec<(String, Option<String>)>,
     role: Option<(RoleId, String)>,
+    triggers: usize,
     path_version: u64,
     changed: usize,
 }
@@ -29,9 +30,11 @@ impl Settings {
         let mut under = Under {
             values: Vec::new(),
             role: self.identity.guise.clone(),
+            triggers: self.triggers,
             path_version: self.path_version,
             changed: self.changed.len(),
         };
+        self.triggers += guises.iter().filter(|guise| guise.trigger).count();
         for guise in guises {
             if let Some(role) = guise.role {
                 self.identity.guise = Some((role, name(role)));
@@ -58,6 +61,7 @@ impl Settings {
             }
         }
         self.identity.guise = under.role;
+        self.triggers = under.triggers;
         self.changed.truncate(under.changed);
     }
 }

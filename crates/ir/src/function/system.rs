@@ -40,6 +40,9 @@ pub const PUT_OFF: &str = "put_off()";
 /// The name of the function that refuses a row that a policy does not let through, with this message.
 pub const REFUSE_ROW: &str = "refuse_row()";
 
+/// The name of the function that gives a part of the key of the row that a cursor stands on, of a table with this number and name.
+pub const CURRENT_OF: &str = "current_of()";
+
 fn random(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     /// A double holds 53 bits exactly.
     const BITS: u32 = 53;
@@ -239,6 +242,36 @@ fn refuse_row(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     fail(SqlState::INSUFFICIENT_PRIVILEGE, str(args[0]))
 }
 
+fn current_of(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let Value::Oid(table) = args[1] else {
+        return Err(SqlError::internal("a cursor's table has no number"));
+    };
+    let key = host.current_of(str(args[0]), TableId(*table), str(args[2]))?;
+    let part = usize::try_from(int(args[3])).ok();
+    let part = part.and_then(|part| key.into_iter().nth(part));
+    part.ok_or_else(|| SqlError::internal("a key is too short"))
+}
+
+fn trigger_depth(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let depth = i32::try_from(host.trigger_depth()).unwrap_or(i32::MAX);
+    Ok(Value::Int4(depth))
+}
+
+fn set_seed(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let seed = match args[0] {
+        Value::Float8(seed) => *seed,
+        _ => f64::NAN,
+    };
+    if !(-1.0..=1.0).contains(&seed) {
+        return Err(SqlError::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!("setseed parameter {seed} is out of allowed range [-1,1]"),
+        ));
+    }
+    host.set_seed(seed.to_bits())?;
+    Ok(Value::text(""))
+}
+
 fn no(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(false))
 }
@@ -284,6 +317,9 @@ fn client_encoding(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 
 pub(super) static FUNCTIONS: &[Function] = &[
     new("random", &[], Float8, random).volatile(),
+    new("setseed", &[Float8], Void, set_seed).volatile(),
+    new("pg_trigger_depth", &[], Int4, trigger_depth).stable(),
+    new(CURRENT_OF, &[Text, Oid, Text, Int4], Unknown, current_of).stable(),
     new("gen_random_uuid", &[], Uuid, random_uuid).volatile(),
     new("version", &[], Text, version).stable(),
     new("current_user", &[], Name, user).stable(),

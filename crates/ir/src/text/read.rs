@@ -41,8 +41,13 @@ fn guise(mut items: Items<'_>) -> Read<Guise> {
         let name = set.text("a setting")?.to_string();
         settings.push((name, set.text("its value")?.to_string()));
     }
+    let trigger = items.part("trigger").is_some();
     items.end()?;
-    Ok(Guise { role, settings })
+    Ok(Guise {
+        role,
+        settings,
+        trigger,
+    })
 }
 
 /// What is still to be read of a list.

@@ -59,7 +59,8 @@ fn guise(guise: &Guise) -> Form {
     let settings = guise.settings.iter();
     let settings =
         settings.map(|(name, value)| Form::list("set", [Form::text(name), Form::text(value)]));
-    Form::list("guise", role.into_iter().chain(settings))
+    let trigger = guise.trigger.then(|| Form::list("trigger", []));
+    Form::list("guise", role.into_iter().chain(settings).chain(trigger))
 }
 
 fn declared(slot: &Slot) -> Form {

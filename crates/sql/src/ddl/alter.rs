@@ -36,7 +36,7 @@ use crate::records::TableRecord;
 use crate::role::change_owner;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AlterTableCmd, AlterTableStmt, AlterTableType, DropBehavior, ObjectType};
-use quintet_base::{ConstraintId, SpaceId, SqlError, SqlResult, SqlState, TableId};
+use quintet_base::{ConstraintId, IndexId, SpaceId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::Expr;
 use quintet_ir::schema::TableRef;
 use std::collections::BTreeSet;
@@ -146,6 +146,29 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
 
 /// Drops columns of what goes with CASCADE.
 pub(super) fn drop_columns(draft: &mut Draft, table: TableId, names: &[String]) -> SqlResult<()> {
+    let columns = names.to_vec();
+    drop_parts(
+        draft,
+        table,
+        &Parts {
+            columns,
+            ..Parts::default()
+        },
+    )
+}
+
+/// Parts of a table that go with CASCADE.
+#[derive(Default)]
+pub(super) struct Parts {
+    /// Columns that have no default any more.
+    pub defaults: BTreeSet<usize>,
+    pub columns: Vec<String>,
+    pub constraints: Vec<String>,
+    pub indexes: Vec<IndexId>,
+}
+
+/// Drops them together. One that has gone with another is passed over.
+pub(super) fn drop_parts(draft: &mut Draft, table: TableId, parts: &Parts) -> SqlResult<()> {
     let planner = draft.planner;
     let Some(table) = planner.catalog().table_by_id(table).cloned() else {
         return Ok(());
@@ -155,18 +178,29 @@ pub(super) fn drop_columns(draft: &mut Draft, table: TableId, names: &[String]) 
         None => record_of(planner, &table)?,
     };
     let mut change = Change::of(draft, table, record);
-    for name in names {
+    let going = |name: &String| AlterTableCmd {
+        name: name.clone(),
+        behavior: DropBehavior::DropCascade as i32,
+        missing_ok: true,
+        ..Default::default()
+    };
+    for column in &parts.defaults {
+        change.record.columns[*column].default = None;
+    }
+    for name in &parts.constraints {
+        if change.draft.has_constraint(&change.record, name) {
+            change.drop_constraint(&going(name))?;
+        }
+    }
+    for index in &parts.indexes {
+        change.drop_index(*index)?;
+    }
+    for name in &parts.columns {
         // One that is made of another has gone with it.
         let mut columns = change.record.columns.iter();
-        if !columns.any(|column| !column.dropped && column.name == *name) {
-            continue;
+        if columns.any(|column| !column.dropped && column.name == *name) {
+            change.drop_column(&going(name))?;
         }
-        change.drop_column(&AlterTableCmd {
-            name: name.clone(),
-            behavior: DropBehavior::DropCascade as i32,
-            missing_ok: true,
-            ..Default::default()
-        })?;
     }
     change.finish()
 }

@@ -14,6 +14,7 @@ use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::records::{RecordKey, TypeKind, TypeRecord};
 use crate::routine::Signature;
+use crate::system::print::quoted;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, ObjectType};
 use quintet_base::types::ROW_TYPE;
@@ -89,7 +90,9 @@ fn refuse_row(planner: &Planner, name: &[&str]) -> SqlResult<()> {
 
 /// What is of a type.
 #[derive(Default)]
-struct Dependents {
+pub(super) struct Dependents {
+    /// The types themselves, and those that go with them.
+    going: Vec<u32>,
     /// Columns by table.
     columns: BTreeMap<TableId, Vec<String>>,
     views: Vec<TableId>,
@@ -98,8 +101,8 @@ struct Dependents {
     /// Fields of composite types.
     fields: BTreeMap<u32, Vec<String>>,
     /// As messages list them.
-    words: Vec<String>,
-    details: Vec<String>,
+    pub words: Vec<String>,
+    pub details: Vec<String>,
 }
 
 /// Drops types with what is of them. Tables and views in `together`, and routines, are going anyway.
@@ -114,18 +117,7 @@ pub(super) fn release(
     routines: &[RoutineId],
 ) -> SqlResult<()> {
     let planner = draft.planner;
-    let mut going: Vec<u32> = types.to_vec();
-    let mut found = Dependents::default();
-    let mut next = 0;
-    while let Some(number) = going.get(next).copied() {
-        if let Some(record) = planner.catalog().user_type(number) {
-            collect(planner, record, together, routines, &going, &mut found)?;
-        }
-        for number in std::mem::take(&mut found.types) {
-            going.push(number);
-        }
-        next += 1;
-    }
+    let found = dependents(planner, types, together, routines)?;
     if !found.words.is_empty() && !cascade {
         let record = types.iter().find_map(|id| planner.catalog().user_type(*id));
         let what = record.map_or_else(String::new, |record| {
@@ -141,6 +133,40 @@ pub(super) fn release(
     if !found.words.is_empty() {
         planner.notice_cascade(&found.words);
     }
+    drop_with(draft, found, together)
+}
+
+/// What is of types, and of what is of them.
+pub(super) fn dependents(
+    planner: &Planner,
+    types: &[u32],
+    together: &[TableId],
+    routines: &[RoutineId],
+) -> SqlResult<Dependents> {
+    let mut going: Vec<u32> = types.to_vec();
+    let mut found = Dependents::default();
+    let mut next = 0;
+    while let Some(number) = going.get(next).copied() {
+        if let Some(record) = planner.catalog().user_type(number) {
+            collect(planner, record, together, routines, &going, &mut found)?;
+        }
+        for number in std::mem::take(&mut found.types) {
+            going.push(number);
+        }
+        next += 1;
+    }
+    found.going = going;
+    Ok(found)
+}
+
+/// Drops types with what is of them.
+pub(super) fn drop_with(
+    draft: &mut Draft,
+    found: Dependents,
+    together: &[TableId],
+) -> SqlResult<()> {
+    let planner = draft.planner;
+    let going = found.going;
     for id in found.views {
         if !draft.has_dropped_view(id) {
             view::release(draft, "view", id, None, true, together)?;
@@ -258,15 +284,18 @@ fn collect(
     Ok(())
 }
 
-/// A routine as messages list it.
-fn routine_word(planner: &Planner, signature: &Signature) -> String {
-    let kind = match signature.procedure {
-        true => "procedure",
-        false => "function",
-    };
+/// A routine as messages list it, a procedure, too.
+pub(super) fn routine_word(planner: &Planner, signature: &Signature) -> String {
     let described = planner.with_type_names(signature.describe());
     // PostgreSQL leaves the blanks out here.
-    format!("{kind} {}", described.replace(", ", ","))
+    let described = described.replace(", ", ",");
+    let found = planner.find_routines(None, &signature.name);
+    let record = planner.catalog().routine(signature.id);
+    let schema = record.map_or("", |stored| &stored.record.schema);
+    match found.iter().any(|stored| stored.record.id == signature.id) {
+        true => format!("function {described}"),
+        false => format!("function {}.{described}", quoted(schema)),
+    }
 }
 
 /// Sees to it that no column, domain or routine is of the rows of a table any more. Tables in `together` are going anyway.

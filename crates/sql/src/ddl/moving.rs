@@ -1,4 +1,4 @@
-//! What texts of the catalogue name, after objects have got another schema.
+//! What texts of the catalogue name, after objects have got another schema, or a routine another name.
 //!
 //! Relies on: the parser's places of names in a text.  Promises: each name in a kept text means afterwards what it meant before: one of
 //! what has moved has the new schema before it, and so has one that would be found elsewhere now; views, policies and tables whose texts
@@ -31,10 +31,11 @@ use crate::temporary::is_temporary;
 use crate::view::{context_of, context_within, query_of};
 use names::{Class, Name, names_in};
 use pg_query::NodeEnum;
-use quintet_base::{SqlError, SqlResult, SqlType, TableId};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlType, TableId};
 use quintet_ir::ddl::Work;
 use quintet_ir::function::DOMAIN_HOLDS;
 use quintet_ir::function::quoted_identifier;
+use quintet_ir::routine::Callee;
 use quintet_ir::{Expr, Need};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,6 +50,8 @@ pub(super) struct Moves {
     pub types: BTreeSet<String>,
     /// Of several with one name, one may go and others stay.
     pub routine: Option<String>,
+    /// It stays where it is and is called so from now on.
+    pub called: Option<String>,
 }
 
 impl Moves {
@@ -60,12 +63,22 @@ impl Moves {
             relations: BTreeSet::new(),
             types: BTreeSet::new(),
             routine: None,
+            called: None,
+        }
+    }
+
+    /// A routine gets another name.
+    pub fn renamed(schema: &str, old: &str, new: &str) -> Moves {
+        Moves {
+            routine: Some(old.to_string()),
+            called: Some(new.to_string()),
+            ..Moves::new(schema, schema)
         }
     }
 
     fn names(&self) -> impl Iterator<Item = &String> {
         let all = self.relations.iter().chain(&self.types);
-        all.chain(&self.routine)
+        all.chain(&self.routine).chain(&self.called)
     }
 
     /// Whether a text may have to be written anew.
@@ -150,6 +163,14 @@ impl Respelling<'_, '_> {
     /// The same when all is done.
     fn will_have(&self, class: Class, schema: &str, name: &str) -> bool {
         let moves = self.moves;
+        if let Some(called) = &moves.called
+            && class == Class::Routine
+            && schema == moves.from
+        {
+            let there = self.catalog.routines(schema, name).len();
+            let goes = usize::from(moves.takes(class, name));
+            return called == name || there > goes;
+        }
         if schema == moves.to && moves.takes(class, name) {
             return !moves.everything
                 || has(self.catalog, class, &moves.from, name)
@@ -160,6 +181,26 @@ impl Respelling<'_, '_> {
             && self.catalog.routines(&moves.from, name).len() > 1;
         (schema != moves.from || !moves.takes(class, name) || stays)
             && has(self.catalog, class, schema, name)
+    }
+
+    /// What a name is to be instead if it means the routine that gets another, and the schema before that.
+    fn new_name(&self, name: &Name, paths: &Paths) -> Option<(Option<String>, &str)> {
+        let moves = self.moves;
+        let called = moves.called.as_deref()?;
+        if name.class != Class::Routine || !moves.takes(Class::Routine, &name.name) {
+            return None;
+        }
+        if let Some(schema) = &name.schema {
+            return (*schema == moves.from).then(|| (Some(schema.clone()), called));
+        }
+        let knows = |schema: &&String| has(self.catalog, Class::Routine, schema, &name.name);
+        if paths.before.iter().find(knows)? != &moves.from {
+            return None;
+        }
+        let mut after = paths.after.iter();
+        let found = after.find(|schema| self.will_have(Class::Routine, schema, called));
+        let schema = (found != Some(&moves.from)).then(|| moves.from.clone());
+        Some((schema, called))
     }
 
     /// The schema that has to stand before a name; `None`: as it is.
@@ -198,6 +239,10 @@ impl Respelling<'_, '_> {
     /// `0A000`.
     fn refuse_unclear(&self, name: &Name) -> SqlResult<()> {
         let moves = self.moves;
+        let what = match moves.called {
+            Some(_) => "another name",
+            None => "another schema",
+        };
         let is_one_of_several = name.class == Class::Routine
             && !moves.everything
             && moves.takes(Class::Routine, &name.name)
@@ -207,7 +252,7 @@ impl Respelling<'_, '_> {
             });
         match is_one_of_several {
             true => Err(SqlError::unsupported(format!(
-                "another schema for one of several routines \"{}\" that definitions name",
+                "{what} for one of several routines \"{}\" that definitions name",
                 name.name
             ))),
             false => Ok(()),
@@ -225,6 +270,12 @@ impl Respelling<'_, '_> {
         let words = parse::scan(text)?;
         for name in names {
             self.refuse_unclear(&name)?;
+            if let Some((schema, called)) = self.new_name(&name, paths) {
+                if let Some((from, to, new)) = name.with_name(&words, schema.as_deref(), called) {
+                    edits.insert(from, (to, new));
+                }
+                continue;
+            }
             let Some(schema) = self.schema_for(&name, paths) else {
                 continue;
             };
@@ -362,6 +413,51 @@ pub(crate) fn routine_at_home(planner: &Planner, schema: &str, text: &str) -> Sq
     };
     let now = respelling(planner, &moves).statement(text, &node, &paths)?;
     Ok(now.unwrap_or_else(|| text.to_string()))
+}
+
+/// Whether names mean a function, found from a schema. Where it is one of several of its name that is not known: no.
+fn name_it(planner: &Planner, schema: &str, names: &[Name], function: (RoutineId, &str)) -> bool {
+    let (id, own) = function;
+    let catalog = planner.catalog();
+    let path = home(catalog, &Moves::new("", ""), schema, None).before;
+    let means = |name: &Name| {
+        let found: Vec<_> = match &name.schema {
+            Some(schema) => catalog.routines(schema, own),
+            None => (path.iter())
+                .flat_map(|schema| catalog.routines(schema, own))
+                .collect(),
+        };
+        !found.is_empty() && found.iter().all(|stored| stored.record.id == id)
+    };
+    let is_it = |name: &Name| name.class == Class::Routine && name.name == own && means(name);
+    names.iter().any(is_it)
+}
+
+/// Whether an expression that is kept in a schema calls a function.
+pub(super) fn expression_names(
+    planner: &Planner,
+    schema: &str,
+    text: &str,
+    function: (RoutineId, &str),
+) -> bool {
+    if !has_word(text, function.1) {
+        return false;
+    }
+    let node = node_of(&format!("SELECT {text}")).ok().flatten();
+    node.is_some_and(|node| name_it(planner, schema, &names_in(&node), function))
+}
+
+/// Whether a routine's defaults, or the statements that it has instead of a text, call a function.
+pub(super) fn routine_names(
+    planner: &Planner,
+    record: &RoutineRecord,
+    function: (RoutineId, &str),
+) -> bool {
+    if !has_word(&record.text, function.1) {
+        return false;
+    }
+    let node = node_of(&record.text).ok().flatten();
+    node.is_some_and(|node| name_it(planner, &record.schema, &names_in(&node), function))
 }
 
 fn respelling<'m, 'c>(planner: &Planner<'c>, moves: &'m Moves) -> Respelling<'m, 'c> {
@@ -595,10 +691,21 @@ fn meaning(catalog: &Catalog, outer: &PlanContext, view: &ViewRecord) -> SqlResu
     Ok((planner.uses(), planner.needs_of_definition(), types))
 }
 
-/// An expression without what a domain says if a value is none of its own: that has the domain's schema in it.
+/// An expression without what a domain says if a value is none of its own, which has the domain's schema in it, and without names of
+/// routines.
 fn unworded(expr: &Expr) -> Expr {
     transform(expr, &mut |part| match part {
-        Expr::Call { function, args, .. } if function.name == DOMAIN_HOLDS => args.first().cloned(),
+        Expr::Call { function, args, .. } if function.name == DOMAIN_HOLDS => {
+            args.first().map(unworded)
+        }
+        Expr::Routine { callee, args, ty } if !callee.name.is_empty() => Some(Expr::Routine {
+            callee: Box::new(Callee {
+                name: String::new(),
+                ..Callee::clone(callee)
+            }),
+            args: args.iter().map(unworded).collect(),
+            ty: *ty,
+        }),
         _ => None,
     })
 }
@@ -609,9 +716,13 @@ fn unworded(expr: &Expr) -> Expr {
 /// `0A000` for what does not.
 fn verify(draft: &Draft, moves: &Moves) -> SqlResult<()> {
     let planner = draft.planner;
+    let other = match moves.called {
+        Some(_) => "another name",
+        None => "another schema",
+    };
     let refused = |what: &str, name: &str| {
         Err(SqlError::unsupported(format!(
-            "another schema for what {what} \"{name}\" names in this way"
+            "{other} for what {what} \"{name}\" names in this way"
         )))
     };
     let before = planner.catalog();

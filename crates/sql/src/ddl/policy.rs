@@ -344,45 +344,6 @@ pub(super) fn naming(draft: &Draft, relation: TableId, column: Option<usize>) ->
     found.into_iter().map(|(_, policy)| policy).collect()
 }
 
-/// Sees to it that no policy calls a function any more.
-///
-/// # Errors
-/// `2BP01` if one does, unless `cascade`.
-pub(crate) fn release_routine(
-    draft: &mut Draft,
-    routine: RoutineId,
-    what: &str,
-    cascade: bool,
-) -> SqlResult<()> {
-    let catalog = draft.planner.catalog();
-    let mut found: Vec<Needing> = Vec::new();
-    for security in catalog.securities() {
-        let calls = |text: &PolicyText| text.routines.contains(&routine);
-        let calling = security.policies.iter();
-        let calling = calling.filter(|policy| policy.texts().any(calls));
-        found.extend(calling.map(|policy| (security.table, policy.name.clone())));
-    }
-    if found.is_empty() {
-        return Ok(());
-    }
-    let shown: Vec<String> = found.iter().map(|one| described(catalog, one)).collect();
-    if !cascade {
-        let depend = |one: &String| format!("{one} depends on {what}");
-        let details: Vec<String> = shown.iter().map(depend).collect();
-        return Err(SqlError::new(
-            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
-            format!("cannot drop {what} because other objects depend on it"),
-        )
-        .detail(details.join("\n"))
-        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-    }
-    draft.planner.notice_cascade(&shown);
-    for (table, name) in found {
-        draft.drop_policy(table, &name)?;
-    }
-    Ok(())
-}
-
 /// Refuses to change the type of a column that a policy names.
 ///
 /// # Errors

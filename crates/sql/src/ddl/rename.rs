@@ -1,13 +1,13 @@
 //! ALTER … RENAME.
 //!
 //! Relies on: `draft`.  Promises: nothing but the name changes; checks and generated columns, which are kept as text, have the new one.
-//! Does not: rename what a view names, or a routine that text names (0A000).
+//! Does not: rename what a view names, unless it is a routine (0A000).
 
 use super::generated;
 use super::hidden;
+use super::moving::{self, Moves};
 use super::sequence::{next_of, next_value};
 use super::trigger::condition_names;
-use super::user_type::texts_of;
 use super::view::refuse_rename;
 use super::{changed_sequence, record_of};
 use crate::catalog::Relation;
@@ -19,8 +19,7 @@ use crate::names::{inner, required};
 use crate::parse;
 use crate::planner::Planner;
 use crate::records::{
-    ForeignKeyRecord, MatviewRecord, PolicyRecord, RoutineRecord, SequenceRecord, TableRecord,
-    TriggerRecord,
+    ForeignKeyRecord, MatviewRecord, RoutineRecord, SequenceRecord, TableRecord, TriggerRecord,
 };
 use crate::rewrite::same;
 use crate::routine;
@@ -134,8 +133,8 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
     draft.finish("ALTER TABLE")
 }
 
-/// ALTER FUNCTION, PROCEDURE and ROUTINE … RENAME TO. Refused where text that is kept may name it: with the old name that would not be
-/// found again, or another of that name would be.
+/// ALTER FUNCTION, PROCEDURE and ROUTINE … RENAME TO. What names it in a text that is kept names it so afterwards; bodies that are strings
+/// look for the old name, as in PostgreSQL.
 fn routine(
     planner: &Planner,
     object: &ObjectWithArgs,
@@ -173,58 +172,14 @@ fn routine(
             return Err(SqlError::new(SqlState::DUPLICATE_FUNCTION, message));
         }
     }
-    let (header, body) = renamed(&stored.record.text, new)?;
     let mut draft = Draft::new(planner);
-    for table in catalog.tables() {
-        let record = record_of(planner, table)?;
-        if texts_of(&record).any(|text| has_word(text, old)) {
-            return Err(named_in(what, old, &format!("table \"{}\"", table.name)));
-        }
-    }
-    if let Some(view) = catalog.all_views().find(|view| has_word(&view.text, old)) {
-        return Err(named_in(what, old, &format!("view \"{}\"", view.name)));
-    }
-    for security in catalog.securities() {
-        let named = |policy: &&PolicyRecord| policy.texts().any(|it| has_word(&it.text, old));
-        if let Some(policy) = security.policies.iter().find(named) {
-            return Err(named_in(what, old, &format!("policy \"{}\"", policy.name)));
-        }
-    }
-    for other in catalog.user_types() {
-        let texts = other.domain().map(|domain| {
-            let checks = domain.checks.iter().map(|check| check.text.as_str());
-            checks.chain(domain.default.as_deref())
-        });
-        if texts.into_iter().flatten().any(|text| has_word(text, old)) {
-            return Err(named_in(what, old, &format!("domain \"{}\"", other.name)));
-        }
-    }
-    if has_word(&body, old) {
-        return Err(named_in(what, old, "its own body"));
-    }
-    for other in catalog.all_routines().filter(|it| it.record.id != id) {
-        let record = &other.record;
-        // Of one with the same name and other arguments what counts is its body.
-        let (_, behind) = renamed(&record.text, new)?;
-        let is_named = match record.name == *old {
-            true => has_word(&behind, old),
-            false => has_word(&record.text, old),
-        };
-        if is_named {
-            let place = format!("routine \"{}\"", record.name);
-            return Err(named_in(what, old, &place));
-        }
-    }
     draft.put_routine(&RoutineRecord {
         name: new.clone(),
-        text: header + &body,
+        text: renamed(&stored.record.text, new)?,
         ..(*stored.record).clone()
     })?;
+    moving::respell_others(&mut draft, &Moves::renamed(schema, old, new))?;
     draft.finish(tag)
-}
-
-fn named_in(what: &str, old: &str, place: &str) -> SqlError {
-    SqlError::unsupported(format!("renaming {what} \"{old}\", named in {place}"))
 }
 
 /// Whether a text may name something, in any case of its letters.
@@ -238,8 +193,8 @@ pub(super) fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// The text of a CREATE of a routine with another name, up to that, and what comes behind.
-fn renamed(text: &str, name: &str) -> SqlResult<(String, String)> {
+/// The text of a CREATE of a routine with another name.
+fn renamed(text: &str, name: &str) -> SqlResult<String> {
     let words = parse::scan(text)?;
     let is_comment = |word: &str| word.starts_with("--") || word.starts_with("/*");
     let mut words = words
@@ -254,8 +209,8 @@ fn renamed(text: &str, name: &str) -> SqlResult<(String, String)> {
         last = Some(*word);
     }
     let (from, to) = last.ok_or_else(|| SqlError::internal("a routine without a name"))?;
-    let header = format!("{}{}", &text[..from], quoted_identifier(name));
-    Ok((header, text[to..].to_string()))
+    let (before, behind) = (&text[..from], &text[to..]);
+    Ok(format!("{before}{}{behind}", quoted_identifier(name)))
 }
 
 /// Has checks and generated columns name a column as the record has it now. `table`: as it was.

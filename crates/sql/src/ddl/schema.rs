@@ -5,7 +5,8 @@
 
 mod elements;
 
-use super::{drop_table, drop_type, release_function, release_routine, release_sequence, view};
+use super::callers::{Going, release_functions};
+use super::{drop_table, drop_type, release_sequence, view};
 use crate::catalog::{Catalog, Relation};
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -213,10 +214,12 @@ pub(super) fn drop_all(
     cascade: bool,
 ) -> SqlResult<()> {
     let together: Vec<TableId> = all.tables.iter().chain(&all.views).copied().collect();
-    for id in &all.routines {
-        release_function(draft, *id, what, cascade)?;
-        release_routine(draft, *id, what, cascade)?;
-        draft.drop_routine(*id);
+    let planner = draft.planner;
+    let going = all.routines.iter().filter_map(|id| Going::of(planner, *id));
+    let going: Vec<Going> = going.collect();
+    release_functions(draft, &going, cascade, &together)?;
+    for one in going {
+        draft.drop_routine(one.id);
     }
     for id in &all.tables {
         drop_table(draft, *id, cascade, &together)?;

@@ -2,14 +2,12 @@
 //!
 //! Relies on: `routine::fire` for what triggers do.  Promises: a trigger's function is there and returns trigger, its columns are the
 //! table's; whoever has begun to write to the table with a plan that does not know of a change here is fenced off.
-//! Does not: triggers of temporary tables (0A000).
 
 mod create;
 
 pub(in crate::ddl) use create::create;
 pub(crate) use create::scope_of_condition;
 
-use super::callers;
 use crate::catalog::{Catalog, Relation};
 use crate::command::Planned;
 use crate::draft::{Draft, spaces_of};
@@ -21,7 +19,7 @@ use crate::records::{ForeignKeyRecord, TriggerRecord};
 use crate::routine::any_node;
 use pg_query::NodeRef;
 use pg_query::protobuf::{AlterTableCmd, AlterTableType, DropStmt, RangeVar, RenameStmt};
-use quintet_base::{RoutineId, SqlError, SqlResult, SqlState};
+use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::TableDef;
 use std::sync::Arc;
@@ -265,56 +263,6 @@ pub(super) fn switch_part(
         switch(&mut draft, &table, command.subtype(), &command.name)?;
     }
     draft.finish("ALTER TABLE").map(Some)
-}
-
-/// Sees to it that no trigger needs a function any more.
-///
-/// # Errors
-/// `2BP01` if one does, unless `cascade`.
-pub(crate) fn release_function(
-    draft: &mut Draft,
-    function: RoutineId,
-    what: &str,
-    cascade: bool,
-) -> SqlResult<()> {
-    let catalog = draft.planner.catalog();
-    let needing = catalog.triggers().filter(|t| t.function == function);
-    callers::release(catalog, function, what, cascade)?;
-    let objects: Vec<(u32, String)> = needing
-        .map(|trigger| {
-            let table = catalog.triggered(trigger.table);
-            let table = table.map_or(String::new(), |table| table.name.clone());
-            let kind = match catalog.view(trigger.table) {
-                Some(_) => "view",
-                None => "table",
-            };
-            (
-                trigger.id,
-                format!("trigger {} on {kind} {table}", trigger.name),
-            )
-        })
-        .collect();
-    if objects.is_empty() {
-        return Ok(());
-    }
-    if !cascade {
-        let details: Vec<String> = objects
-            .iter()
-            .map(|(_, object)| format!("{object} depends on {what}"))
-            .collect();
-        return Err(SqlError::new(
-            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
-            format!("cannot drop {what} because other objects depend on it"),
-        )
-        .detail(details.join("\n"))
-        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-    }
-    let told: Vec<String> = objects.iter().map(|(_, object)| object.clone()).collect();
-    draft.planner.notice_cascade(&told);
-    for (trigger, _) in objects {
-        draft.drop_trigger(trigger);
-    }
-    Ok(())
 }
 
 /// Whether a trigger's condition names a column.

@@ -4,6 +4,7 @@
 //! column of it cannot change its type, before the view has gone; with CASCADE the view goes along.
 //! Does not: recursive views (0A000).
 
+use super::rename::has_word;
 use super::{creation_schema, moving, policy};
 use crate::catalog::{Catalog, Relation};
 use crate::command::Planned;
@@ -17,7 +18,7 @@ use crate::row_security::unasked;
 use crate::select::plan_query;
 use crate::temporary::is_temporary;
 use crate::updatable::refuse_check;
-use crate::view::{context_of, write_out_stars};
+use crate::view::{context_of, context_within, query_of, write_out_stars};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     AlterTableCmd, AlterTableType, Node, RangeVar, ViewCheckOption, ViewStmt,
@@ -343,31 +344,59 @@ pub(super) fn release(
         .detail(needing.details.join("\n"))
         .hint("Use DROP ... CASCADE to drop the dependent objects too."));
     }
-    let catalog = draft.planner.catalog();
     draft.planner.notice_cascade(&needing.names);
-    for id in needing.views {
-        match catalog.table_by_id(id) {
-            Some(matview) => draft.drop_table(matview),
-            None => draft.drop_view(id),
-        }
-    }
-    for (table, name) in needing.policies {
-        draft.drop_policy(table, &name)?;
-    }
-    Ok(())
+    needing.drop(draft)
 }
 
 /// Views and policies that need what goes.
 #[derive(Default)]
-struct Needing {
+pub(super) struct Needing {
     views: Vec<TableId>,
     policies: Vec<policy::Needing>,
     /// What they are called, in the order in which they were found.
-    names: Vec<String>,
-    details: Vec<String>,
+    pub names: Vec<String>,
+    pub details: Vec<String>,
 }
 
 impl Needing {
+    /// A view that needs what goes by itself, with what is over it.
+    pub fn add(&mut self, draft: &Draft, view: &ViewRecord, what: &str) {
+        if self.views.contains(&view.id) {
+            return;
+        }
+        let own = described(draft.planner.catalog(), view.id, &view.name);
+        self.views.push(view.id);
+        self.note(&own, what);
+        collect(draft, &own, view.id, None, &[], self);
+    }
+
+    /// The same of what needs a column.
+    pub fn add_over(&mut self, draft: &Draft, what: &str, table: TableId, column: usize) {
+        collect(draft, what, table, Some(column), &[], self);
+    }
+
+    /// What was noted behind the first so many.
+    pub fn lines_from(&self, before: usize) -> Vec<(String, String)> {
+        let names = self.names.iter().cloned();
+        let lines = names.zip(self.details.iter().cloned());
+        lines.skip(before).collect()
+    }
+
+    /// Drops them all.
+    pub fn drop(self, draft: &mut Draft) -> SqlResult<()> {
+        let catalog = draft.planner.catalog();
+        for id in self.views {
+            match catalog.table_by_id(id) {
+                Some(matview) => draft.drop_table(matview),
+                None => draft.drop_view(id),
+            }
+        }
+        for (table, name) in self.policies {
+            draft.drop_policy(table, &name)?;
+        }
+        Ok(())
+    }
+
     fn note(&mut self, name: &str, what: &str) {
         self.names.push(name.to_string());
         self.details.push(format!("{name} depends on {what}"));
@@ -407,6 +436,27 @@ fn collect(
         needing.note(&own, what);
         collect(draft, &own, view.id, None, together, needing);
     }
+}
+
+/// Views whose queries call a function themselves. Of one that does not read any more nobody knows.
+pub(super) fn calling(planner: &Planner, function: RoutineId, name: &str) -> Vec<Arc<ViewRecord>> {
+    let calls = |view: &ViewRecord| {
+        let context = context_within(&unasked(planner.context), view);
+        let inside = Planner::new(&context, "", &[]);
+        let planned = query_of(view).and_then(|query| plan_query(&inside, &query, None));
+        let is_it = |need: &Need| {
+            let object = need.object;
+            object.kind == ObjectKind::Routine && object.number == function.0
+        };
+        // What views below call is theirs.
+        let own = |need: &Need| need.role.is_none() && is_it(need);
+        planned.is_ok() && inside.needs_of_definition().iter().any(own)
+    };
+    let all = planner.catalog().all_views();
+    let may = all.filter(|view| has_word(&view.text, name));
+    may.filter(|view| calls(view))
+        .map(|view| Arc::new(view.clone()))
+        .collect()
 }
 
 /// Refuses to change the type of a column that a view uses.

@@ -11,7 +11,7 @@ use super::signature::{Parameter, ROW, Resolved, Signature, describe, resolve};
 use super::single_types;
 use crate::catalog::Catalog;
 use crate::command::Planned;
-use crate::ddl::{release_function, release_routine, routine_at_home};
+use crate::ddl::{GoingRoutine, release_functions, routine_at_home};
 use crate::draft::Draft;
 use crate::names::{self, inner, required};
 use crate::planner::{NOTHING_DYNAMIC, Planner};
@@ -244,7 +244,7 @@ pub(crate) fn plan_drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Pl
         ObjectType::ObjectFunction => ("DROP FUNCTION", "function", Some(false)),
         _ => ("DROP ROUTINE", "routine", None),
     };
-    let mut draft = Draft::new(planner);
+    let mut going = Vec::new();
     for object in &statement.objects {
         let Some(NodeEnum::ObjectWithArgs(object)) = inner(object) else {
             return Err(SqlError::unsupported(tag));
@@ -252,16 +252,10 @@ pub(crate) fn plan_drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Pl
         match find(planner, object, what, procedure) {
             Ok(id) => {
                 planner.may_drop(routine_object(id))?;
-                let cascade = statement.behavior() == DropBehavior::DropCascade;
-                let stored = required(planner.catalog().routine(id))?;
-                // Of one that is declared with what is gone only the name is known.
-                let what = match stored.signature(planner.catalog()) {
-                    Ok(signature) => format!("function {}", signature.describe()),
-                    Err(_) => format!("function {}", stored.record.name),
-                };
-                release_function(&mut draft, id, &what, cascade)?;
-                release_routine(&mut draft, id, &what, cascade)?;
-                draft.drop_routine(id);
+                let one = required(GoingRoutine::of(planner, id))?;
+                if !going.iter().any(|other: &GoingRoutine| other.id == id) {
+                    going.push(one);
+                }
             }
             Err(error) if statement.missing_ok && is_missing(&error) => {
                 let message = match error.state {
@@ -274,6 +268,12 @@ pub(crate) fn plan_drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Pl
             }
             Err(error) => return Err(error),
         }
+    }
+    let mut draft = Draft::new(planner);
+    let cascade = statement.behavior() == DropBehavior::DropCascade;
+    release_functions(&mut draft, &going, cascade, &[])?;
+    for one in going {
+        draft.drop_routine(one.id);
     }
     draft.finish(tag)
 }

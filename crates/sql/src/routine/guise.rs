@@ -71,6 +71,24 @@ impl Own {
         Some(Box::new(Guise {
             role: self.definer.then_some(owner),
             settings: self.settings.clone(),
+            trigger: false,
+        }))
+    }
+
+    /// The same of a trigger's function, which is counted where anything asks how deep in triggers it is.
+    pub fn guise_of_trigger(
+        &self,
+        record: &RoutineRecord,
+        catalog: &Catalog,
+    ) -> Option<Box<Guise>> {
+        let guise = self.guise(record, catalog);
+        if !catalog.counts_triggers() {
+            return guise;
+        }
+        let guise = guise.map_or_else(Guise::default, |guise| *guise);
+        Some(Box::new(Guise {
+            trigger: true,
+            ..guise
         }))
     }
 

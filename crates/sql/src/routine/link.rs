@@ -252,7 +252,7 @@ fn compile_trigger(id: u32, context: &PlanContext, linker: &mut Linker) -> SqlRe
     let context = &within(context, &own);
     let tree = plpgsql::read(&statement, &record.text, &single_types(context))?;
     Ok(Routine {
-        guise: own.guise(&record, context.catalog),
+        guise: own.guise_of_trigger(&record, context.catalog),
         ..lower::routine(&signature, &tree, context, linker)?
     })
 }

@@ -43,6 +43,15 @@ struct Lowering<'c, 'l, 't> {
     nesting: usize,
     /// At which nesting a record has got its fields, by its number.
     shaped_at: Vec<Option<usize>>,
+    /// The branches, loops and guarded blocks around the statement at hand, each with a number of its own, which grows in the order of
+    /// the text.
+    regions: Vec<usize>,
+    /// As many have been numbered.
+    numbered_regions: usize,
+    /// In which of them a record has got its fields, by its number.
+    shaped_in: Vec<Option<usize>>,
+    /// Behind which of them it is not known what fields it has.
+    doubtful_behind: Vec<Option<usize>>,
     /// Cursors that have been declared so far.
     cursors: BTreeMap<VariableNumber, cursor::Cursor>,
     /// What the portals that variables name have been opened with, in the order of the text.
@@ -104,6 +113,10 @@ pub(crate) fn routine(
         around: Vec::new(),
         nesting: 0,
         shaped_at: vec![None; tree.body.variables.len()],
+        regions: vec![0],
+        numbered_regions: 0,
+        shaped_in: vec![None; tree.body.variables.len()],
+        doubtful_behind: vec![None; tree.body.variables.len()],
         cursors: BTreeMap::new(),
         opened: BTreeMap::new(),
         through: Vec::new(),
@@ -307,8 +320,20 @@ impl Lowering<'_, '_, '_> {
         let needs = std::mem::take(&mut self.at.needs);
         let line = self.at.line;
         self.nesting += 1;
+        self.numbered_regions += 1;
+        let region = self.numbered_regions;
+        self.regions.push(region);
         let made = self.statements(statements);
+        self.regions.pop();
         self.nesting -= 1;
+        for number in 0..self.doubtful_behind.len() {
+            if self.doubtful_behind[number]
+                .take_if(|it| *it == region)
+                .is_some()
+            {
+                self.at.variables.reshape(number, Shape::Doubtful);
+            }
+        }
         self.at.needs = needs;
         let steps = std::mem::replace(&mut self.at.steps, before);
         made?;

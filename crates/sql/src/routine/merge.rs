@@ -431,7 +431,7 @@ pub(super) fn equals(left: Node, number: i32) -> Node {
     })))
 }
 
-pub(super) fn column(name: &[&str]) -> Node {
+pub(crate) fn column(name: &[&str]) -> Node {
     node(NodeEnum::ColumnRef(ColumnRef {
         fields: name.iter().map(|part| string(*part)).collect(),
         location: -1,

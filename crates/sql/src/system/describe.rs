@@ -386,11 +386,10 @@ impl<'c> Known<'c> {
             "pg_get_indexdef" => text(self.index(number(0), number(1) as usize, yes(2))),
             "pg_get_triggerdef" => {
                 let planner = self.planner();
-                let trigger = planner.catalog().trigger(number(0));
-                text(
-                    trigger
-                        .and_then(|trigger| super::triggers::definition(&planner, trigger, yes(1))),
-                )
+                let trigger = super::triggers::with_number(planner.catalog(), number(0));
+                let definition = trigger
+                    .and_then(|trigger| super::triggers::definition(&planner, &trigger, yes(1)));
+                text(definition)
             }
             "pg_get_serial_sequence" => {
                 let name = |place: usize| arguments[place].as_str().unwrap_or_default();

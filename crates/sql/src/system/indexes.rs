@@ -89,7 +89,7 @@ pub(super) struct PartIndex<'c> {
 }
 
 /// What sets their numbers apart.
-const OF_A_PART: u32 = 0xC000_0000;
+pub(super) const OF_A_PART: u32 = 0xC000_0000;
 
 /// The one with this number.
 pub(super) fn part_index(catalog: &Catalog, number: u32) -> Option<PartIndex<'_>> {

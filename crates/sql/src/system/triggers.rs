@@ -3,13 +3,16 @@
 //! Relies on: the catalogue.  Promises: PostgreSQL's words; a definition creates the trigger again.  Does not: list triggers that
 //! PostgreSQL makes for foreign keys: there are none.
 
+use super::indexes::OF_A_PART;
 use super::print::{quoted, source_of_rows};
 use super::{Definition, flag, numbers, oid, short, text};
+use crate::catalog::Catalog;
 use crate::ddl::scope_of_condition;
 use crate::planner::Planner;
 use crate::records::TriggerRecord;
-use quintet_base::Value;
+use quintet_base::{TableId, Value};
 use quintet_ir::schema::{TableDef, TableRef};
+use std::sync::Arc;
 
 pub(super) const RELATIONS: &[Definition] = &[Definition {
     name: "pg_trigger",
@@ -93,8 +96,62 @@ fn bits(trigger: &TriggerRecord) -> i16 {
         | bit(trigger.more.instead, INSTEAD)
 }
 
+/// A trigger as PostgreSQL has it.
+struct Shown {
+    number: u32,
+    /// The one that it was made after, in a table above; 0: none.
+    parent: u32,
+    trigger: Arc<TriggerRecord>,
+}
+
+/// All triggers; those that fire for rows again for each partition below.
+fn shown(catalog: &Catalog) -> Vec<Shown> {
+    let own = catalog.triggers().map(|trigger| Shown {
+        number: trigger.id,
+        parent: 0,
+        trigger: Arc::clone(trigger),
+    });
+    let mut all: Vec<Shown> = own.collect();
+    let divisions = catalog.divisions();
+    for part in divisions.parts() {
+        let root = divisions.root(part.id);
+        let in_tree = |trigger: &&Arc<TriggerRecord>| {
+            let table = trigger.table;
+            trigger.row && catalog.is_below(table, root)
+        };
+        for (place, trigger) in catalog.triggers().filter(in_tree).enumerate() {
+            if !catalog.is_below(part.parent, trigger.table) {
+                continue;
+            }
+            let number = |part: TableId| OF_A_PART | (part.0 << 8) | place as u32;
+            all.push(Shown {
+                number: number(part.id),
+                parent: match part.parent == trigger.table {
+                    true => trigger.id,
+                    false => number(part.parent),
+                },
+                trigger: Arc::new(TriggerRecord {
+                    table: part.id,
+                    ..TriggerRecord::clone(trigger)
+                }),
+            });
+        }
+    }
+    all
+}
+
+/// The trigger with this number, as one of the table or the partition that it is shown for.
+pub(super) fn with_number(catalog: &Catalog, number: u32) -> Option<Arc<TriggerRecord>> {
+    if number & OF_A_PART != OF_A_PART {
+        return catalog.trigger(number).cloned();
+    }
+    let mut all = shown(catalog).into_iter();
+    all.find(|one| one.number == number).map(|one| one.trigger)
+}
+
 fn triggers(planner: &Planner) -> Vec<Vec<Value>> {
-    let row = |trigger: &TriggerRecord| {
+    let row = |one: &Shown| {
+        let trigger = &one.trigger;
         let mut given = Vec::new();
         for argument in &trigger.arguments {
             given.extend_from_slice(argument.as_bytes());
@@ -102,9 +159,9 @@ fn triggers(planner: &Planner) -> Vec<Vec<Value>> {
         }
         let condition = trigger.condition.as_ref();
         vec![
-            oid(trigger.id),
+            oid(one.number),
             oid(trigger.table.0),
-            oid(0),
+            oid(one.parent),
             text(&trigger.name),
             oid(trigger.function.0),
             Value::Int2(bits(trigger)),
@@ -123,8 +180,7 @@ fn triggers(planner: &Planner) -> Vec<Vec<Value>> {
             name_or_null(&trigger.more.new_rows),
         ]
     };
-    let triggers = planner.catalog().triggers();
-    triggers.map(|trigger| row(trigger)).collect()
+    shown(planner.catalog()).iter().map(row).collect()
 }
 
 fn name_or_null(name: &Option<String>) -> Value {
@@ -138,7 +194,8 @@ fn orientation(trigger: &TriggerRecord) -> &'static str {
 fn by_event(planner: &Planner) -> Vec<Vec<Value>> {
     let catalog = planner.catalog();
     let mut rows = Vec::new();
-    for trigger in catalog.triggers() {
+    let all = shown(catalog);
+    for trigger in all.iter().map(|one| &one.trigger) {
         let Some(table) = &catalog.triggered(trigger.table) else {
             continue;
         };
@@ -147,16 +204,13 @@ fn by_event(planner: &Planner) -> Vec<Vec<Value>> {
             if bits(trigger) & bit == 0 {
                 continue;
             }
-            let alike = |other: &&std::sync::Arc<TriggerRecord>| {
+            let alike = |other: &&Arc<TriggerRecord>| {
                 let kind = |trigger| bits(trigger) & (ROW | BEFORE | INSTEAD);
                 let kinds = kind(other) == kind(trigger);
-                kinds && bits(other) & bit != 0 && other.name <= trigger.name
+                let is_here = other.table == trigger.table && kinds;
+                is_here && bits(other) & bit != 0 && other.name <= trigger.name
             };
-            let order = catalog
-                .triggers_of(trigger.table)
-                .iter()
-                .filter(alike)
-                .count();
+            let order = all.iter().map(|one| &one.trigger).filter(alike).count();
             let condition = trigger.condition.as_ref();
             rows.push(vec![
                 text(planner.context.database),
@@ -184,7 +238,8 @@ fn by_event(planner: &Planner) -> Vec<Vec<Value>> {
 fn update_columns(planner: &Planner) -> Vec<Vec<Value>> {
     let catalog = planner.catalog();
     let mut rows = Vec::new();
-    for trigger in catalog.triggers() {
+    for one in shown(catalog) {
+        let trigger = one.trigger;
         let Some(table) = &catalog.triggered(trigger.table) else {
             continue;
         };

@@ -10,7 +10,7 @@ use crate::names::inner;
 use crate::records::ForeignKeyRecord;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AlterTableCmd, DropBehavior};
-use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_base::{IndexId, SqlError, SqlResult, SqlState};
 use std::sync::Arc;
 
 impl Change<'_, '_, '_> {
@@ -39,10 +39,7 @@ impl Change<'_, '_, '_> {
         {
             let going = Going::Key(Some(self.record.indexes[index].id), "constraint", name);
             foreign_key::release(self.draft, &self.record, &going, cascade, &[])?;
-            let index = self.record.indexes.remove(index);
-            hidden::forget(self.draft.planner, &mut self.record, &index);
-            self.draft.free_name(&index.name);
-            self.dropped_spaces.push(index.space);
+            self.forget_index(index);
             return Ok(());
         }
         if self
@@ -59,6 +56,25 @@ impl Change<'_, '_, '_> {
             return Ok(());
         }
         self.skip_if(command.missing_ok, self.no_constraint(name))
+    }
+
+    /// Drops an index that is no constraint's, if it is there, and what refers to it.
+    pub(super) fn drop_index(&mut self, id: IndexId) -> SqlResult<()> {
+        let Some(index) = self.record.indexes.iter().position(|index| index.id == id) else {
+            return Ok(());
+        };
+        let name = self.record.indexes[index].name.clone();
+        let going = Going::Key(Some(id), "index", &name);
+        foreign_key::release(self.draft, &self.record, &going, true, &[])?;
+        self.forget_index(index);
+        Ok(())
+    }
+
+    fn forget_index(&mut self, place: usize) {
+        let index = self.record.indexes.remove(place);
+        hidden::forget(self.draft.planner, &mut self.record, &index);
+        self.draft.free_name(&index.name);
+        self.dropped_spaces.push(index.space);
     }
 
     /// Only checks and foreign keys can be there without having been looked at.

@@ -67,6 +67,29 @@ impl Name {
         }
     }
 
+    /// The same if it is another name, with this schema before it if none is there.
+    pub fn with_name(
+        &self,
+        words: &[(usize, usize)],
+        schema: Option<&str>,
+        name: &str,
+    ) -> Option<(usize, usize, String)> {
+        let first = words.iter().position(|(from, _)| *from == self.place)?;
+        let schema = schema.map_or(String::new(), |schema| format!("{}.", quoted(schema)));
+        match self.spelling {
+            Spelling::Literal => {
+                let (from, to) = words[first];
+                let whole = format!("{schema}{}", quoted(name));
+                Some((from, to, format!("'{}'", whole.replace('\'', "''"))))
+            }
+            Spelling::Words(before) => {
+                let (from, to) = *words.get(first + 2 * before)?;
+                let schema = if before == 0 { schema } else { String::new() };
+                Some((from, to, format!("{schema}{}", quoted(name))))
+            }
+        }
+    }
+
     /// Whether it is that of a type that is looked for in no schema.
     pub fn is_built_in(&self) -> bool {
         let name = &*self.name;

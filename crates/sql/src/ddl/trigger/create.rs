@@ -73,9 +73,6 @@ pub(in crate::ddl) fn create(planner: &Planner, statement: &CreateTrigStmt) -> S
         return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message)
             .detail("This operation is not supported for materialized views."));
     }
-    if table.is_temporary() {
-        return Err(planner.unsupported("a trigger of a temporary table", relation.location));
-    }
     planner.must_have(table_object(table.relation()), Privileges::TRIGGER)?;
     if statement.isconstraint && statement.replace {
         return lacking("CREATE OR REPLACE CONSTRAINT TRIGGER is not supported");

@@ -170,6 +170,7 @@ fn owner_of(table: &TableDef, catalog: &Catalog) -> Guise {
     Guise {
         role: Some(catalog.roles().access_of(object).owner),
         settings: Vec::new(),
+        trigger: true,
     }
 }
 

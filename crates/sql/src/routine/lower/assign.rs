@@ -10,7 +10,7 @@ use crate::expr::{and, pairs_have_one_subscript};
 use crate::plpgsql::{self, Diagnostic, RowTarget, SqlText, Target};
 use crate::row_value;
 use crate::update::{with_element, with_slice};
-use crate::variables::{Shape, field};
+use crate::variables::{Shape, doubtful, field};
 use quintet_base::array::{DIMENSIONS_MAX, too_many_dimensions};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::plan::Plan;
@@ -37,7 +37,7 @@ impl Lowering<'_, '_, '_> {
         if target.field.is_none() && target.subscripts.is_empty() {
             match self.at.variables.shape(target.variable.0) {
                 Shape::Scalar(_) => {}
-                Shape::Row(_) | Shape::Unassigned => return self.assign_row(target, value),
+                _ => return self.assign_row(target, value),
             }
         }
         let slot = self.slot(target)?;
@@ -121,7 +121,7 @@ impl Lowering<'_, '_, '_> {
     }
 
     /// `row := row`: field by field, in the order of the fields; a declared row's that gets none is NULL.
-    fn assign_row(&mut self, target: &Target, value: &SqlText) -> SqlResult<()> {
+    pub(super) fn assign_row(&mut self, target: &Target, value: &SqlText) -> SqlResult<()> {
         let fields = match self.at.row(&value.text)? {
             Some(fields) => fields,
             None if is_null(value) => Vec::new(),
@@ -229,6 +229,11 @@ impl Lowering<'_, '_, '_> {
         let slots = fields.iter().map(|(_, slot)| *slot).collect();
         self.at.variables.reshape(number, Shape::Row(fields));
         self.shaped_at[number] = Some(self.nesting);
+        let region = self.regions.last().copied().unwrap_or_default();
+        let before = self.shaped_in[number].replace(region);
+        // What it got beside this branch it may still have when the branch is over.
+        let beside = |before: &usize| *before < region && !self.regions.contains(before);
+        self.doubtful_behind[number] = before.filter(beside).map(|_| region);
         Ok(slots)
     }
 
@@ -367,6 +372,7 @@ impl Lowering<'_, '_, '_> {
         let slots = match self.at.variables.shape(number) {
             Shape::Scalar(_) => return Ok(None),
             Shape::Unassigned => return Ok(Some(Expr::Const(Value::Null, SqlType::Text))),
+            Shape::Doubtful => return Err(doubtful(text.trim())),
             Shape::Row(fields) => fields.iter().map(|(_, slot)| *slot),
         };
         let fields = slots.map(|slot| Expr::Param(slot, self.slot_type(slot).0));

@@ -7,6 +7,7 @@ use super::super::call::arguments_first;
 use super::super::embed::Planned;
 use super::super::matching::matched;
 use super::{Leavable, Lowering};
+use crate::composite;
 use crate::expr::{Binder, or};
 use crate::names::{inner, required};
 use crate::parse;
@@ -18,6 +19,7 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::FuncCall;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::routine::{Action, Into, Raise, RaiseOption, RaiseState, Severity, Slot, Step};
+use quintet_ir::statement::OutputColumn;
 use quintet_ir::{CompareOp, Expr};
 
 impl Lowering<'_, '_, '_> {
@@ -299,6 +301,10 @@ impl Lowering<'_, '_, '_> {
             );
             return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
         };
+        let shape = self.at.variables.shape(target.variable.0);
+        if target.field.is_none() && slice == 0 && !matches!(shape, Shape::Scalar(_)) {
+            return self.for_each_row(label, target, (array, element), body);
+        }
         let slot = self.slot(target)?;
         let (ty, modifier) = self.slot_type(slot);
         let wrong = match (slice, ty.element().is_some()) {
@@ -323,6 +329,51 @@ impl Lowering<'_, '_, '_> {
         let mut steps = Vec::new();
         if between != slot {
             let value = Expr::Param(between, element);
+            let value = self.at.converted(value, ty, modifier)?;
+            steps.push(Step {
+                line: self.at.line,
+                needs: None,
+                action: Action::Assign { slot, value },
+            });
+        }
+        steps.extend(self.turns(label, body)?);
+        self.at.add(Action::ForElement {
+            slot: between,
+            array,
+            body: steps,
+        });
+        Ok(())
+    }
+
+    /// FOREACH over rows.
+    fn for_each_row(
+        &mut self,
+        label: Option<&str>,
+        target: &Target,
+        (array, element): (Expr, SqlType),
+        body: &[Statement],
+    ) -> SqlResult<()> {
+        let between = self.at.variables.hidden(element);
+        let row = Expr::Param(between, element);
+        let shape = Planner::inside(self.at.context, "", &self.at.variables).shape_of(&row);
+        let Some(shape) = shape else {
+            return Err(SqlError::unsupported("a row variable as one value"));
+        };
+        let fields = shape.fields.iter().map(|field| OutputColumn {
+            name: field.name.to_string(),
+            ty: field.ty,
+            modifier: field.modifier,
+            origin: None,
+        });
+        let columns: Vec<OutputColumn> = fields.collect();
+        let slots = self.row_slots(target.variable.0, &columns)?;
+        let mut steps = Vec::new();
+        for (place, slot) in slots.into_iter().enumerate() {
+            let (ty, modifier) = self.slot_type(slot);
+            let value = match columns.get(place) {
+                Some(column) => composite::field(&row, place, column.ty)?,
+                None => Expr::Const(Value::Null, ty),
+            };
             let value = self.at.converted(value, ty, modifier)?;
             steps.push(Step {
                 line: self.at.line,

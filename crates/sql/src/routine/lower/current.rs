@@ -5,19 +5,18 @@
 //! was opened.
 
 use super::super::embed::Planned;
-use super::super::merge::{all, column, equals};
+use super::super::merge::{all, equals};
 use super::Lowering;
 use super::cursor::Keeps;
+use crate::current::{self, called, key_of};
 use crate::from::row_target;
 use crate::names::inner;
 use crate::parse;
 use crate::planner::Planner;
 use crate::plpgsql::VariableNumber;
-use crate::scope::ROW_ID;
-use crate::tree::node;
 use crate::variables::Shape;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{Alias, Node, RangeVar, ResTarget, SelectStmt};
+use pg_query::protobuf::Node;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::dynamic::{CursorAction, CursorStep, Dynamic, DynamicRows, Landmark};
@@ -54,20 +53,6 @@ impl Current {
     }
 }
 
-/// What the relation of a FROM or of a statement is called.
-fn called(relation: &RangeVar) -> &str {
-    let alias: Option<&Alias> = relation.alias.as_ref();
-    alias.map_or(&relation.relname, |alias| &alias.aliasname)
-}
-
-/// The columns of a table's key, under the name that the table has.
-fn key_of<'t>(table: &'t TableRef, name: &'t str) -> impl Iterator<Item = Node> + 't {
-    table.key_columns().into_iter().map(move |number| {
-        let known = table.columns.get(number);
-        column(&[name, known.map_or(ROW_ID, |column| &column.name)])
-    })
-}
-
 impl Lowering<'_, '_, '_> {
     /// Whether any statement says CURRENT OF.
     pub(super) fn names_current(&self) -> bool {
@@ -91,25 +76,12 @@ impl Lowering<'_, '_, '_> {
     pub(super) fn keyed(&mut self, text: &str) -> SqlResult<Option<(NodeEnum, TableRef)>> {
         let mut parsed = parse::parse(text)?;
         let node = parsed.pop().and_then(parse::Parsed::into_node);
-        let (Some(NodeEnum::SelectStmt(mut select)), 0) = (node, parsed.len()) else {
+        let (Some(NodeEnum::SelectStmt(select)), 0) = (node, parsed.len()) else {
             return Ok(None);
         };
-        let [from] = select.from_clause.as_slice() else {
-            return Ok(None);
-        };
-        let Some(NodeEnum::RangeVar(relation)) = inner(from) else {
-            return Ok(None);
-        };
-        if !is_plain(&select) {
-            return Ok(None);
-        }
         let planner = Planner::inside(self.at.context, text, &self.at.variables);
-        let Ok(table) = row_target(&planner, relation) else {
-            return Ok(None);
-        };
-        let key: Vec<Node> = key_of(&table, called(relation)).map(target).collect();
-        select.target_list.extend(key);
-        Ok(Some((NodeEnum::SelectStmt(select), table)))
+        let keyed = current::keyed(&planner, &select);
+        Ok(keyed.map(|(select, table)| (NodeEnum::SelectStmt(Box::new(select)), table)))
     }
 
     /// A statement that may say WHERE CURRENT OF.
@@ -200,26 +172,6 @@ impl Lowering<'_, '_, '_> {
         })));
         Ok(slots)
     }
-}
-
-/// Whether each row of a query is one of its table's.
-fn is_plain(select: &SelectStmt) -> bool {
-    select.distinct_clause.is_empty()
-        && select.group_clause.is_empty()
-        && select.having_clause.is_none()
-        && select.window_clause.is_empty()
-        && select.values_lists.is_empty()
-        && select.with_clause.is_none()
-        && select.into_clause.is_none()
-        && select.larg.is_none()
-}
-
-fn target(value: Node) -> Node {
-    node(NodeEnum::ResTarget(Box::new(ResTarget {
-        val: Some(Box::new(value)),
-        location: -1,
-        ..ResTarget::default()
-    })))
 }
 
 /// `0A000` where a cursor must be one.

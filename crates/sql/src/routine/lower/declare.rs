@@ -7,7 +7,7 @@ use super::super::polymorphic::pseudo;
 use super::super::signature::{Resolved, resolve};
 use super::Lowering;
 use crate::planner::Planner;
-use crate::plpgsql::{self, Block, Declaration, VariableKind};
+use crate::plpgsql::{self, Block, Declaration, Target, VariableKind, VariableNumber};
 use crate::variables::Shape;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
@@ -123,9 +123,7 @@ impl Lowering<'_, '_, '_> {
                 self.at.add(Action::Assign { slot, value });
             }
             Resolved::Row(table) => {
-                if variable.default.is_some() {
-                    return Err(SqlError::unsupported("a default of a row variable"));
-                }
+                self.refuse_not_null(number)?;
                 let columns: Vec<OutputColumn> = table
                     .visible_columns()
                     .map(|(_, column)| OutputColumn {
@@ -142,15 +140,39 @@ impl Lowering<'_, '_, '_> {
                     self.at.add(Action::Assign { slot: *slot, value });
                 }
                 self.at.variables.reshape(number, Shape::Row(fields));
+                self.first_row(number)?;
             }
             Resolved::Record | Resolved::Domain(_) => {
-                if variable.default.is_some() {
-                    return Err(SqlError::unsupported("a default of a record"));
-                }
+                self.refuse_not_null(number)?;
                 self.at.variables.reshape(number, Shape::Unassigned);
+                self.first_row(number)?;
             }
         }
         Ok(())
+    }
+
+    fn refuse_not_null(&self, number: usize) -> SqlResult<()> {
+        match self.tree.body.variables[number].not_null {
+            true => Err(SqlError::unsupported("NOT NULL of a row variable")),
+            false => Ok(()),
+        }
+    }
+
+    /// A row's default, if it has one.
+    fn first_row(&mut self, number: usize) -> SqlResult<()> {
+        let Some(default) = &self.tree.body.variables[number].default else {
+            return Ok(());
+        };
+        let target = Target {
+            variable: VariableNumber(number),
+            field: None,
+            subscripts: Vec::new(),
+        };
+        let begun = self.at.steps.len();
+        match self.assign_row(&target, default) {
+            Ok(()) => Ok(()),
+            Err(error) => self.instead(begun, error),
+        }
     }
 
     /// Slots for a row's fields.

@@ -259,7 +259,7 @@ impl Lowering<'_, '_, '_> {
                     let fields = fields.iter();
                     fields.for_each(|(name, slot)| add(Some(name), *slot));
                 }
-                Shape::Unassigned => {}
+                Shape::Unassigned | Shape::Doubtful => {}
             }
         }
         live.extend(self.live_cursors());

@@ -69,7 +69,7 @@ impl Lowering<'_, '_, '_> {
         let name = self.tree.body.variables[number.0].name.clone();
         match self.at.variables.shape(number.0) {
             Shape::Scalar(slot) => Ok((name, *slot)),
-            Shape::Row(_) | Shape::Unassigned => Err(no_cursor_variable(&name)),
+            Shape::Row(_) | Shape::Unassigned | Shape::Doubtful => Err(no_cursor_variable(&name)),
         }
     }
 

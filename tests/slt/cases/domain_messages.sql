@@ -1,0 +1,26 @@
+-- Messages about domains have their schema if the search path has not.
+create procedure dm_try(sql text, inout said text) language plpgsql as $$ begin execute sql; said := 'done'; exception when others then said := sqlstate || ' ' || sqlerrm; end $$;
+create schema dm_s;
+create domain dm_s.pos as int check (value > 0);
+create domain dm_s."Odd name" as text not null constraint "C c" check (length(value) < 3);
+create domain dm_p as int check (value > 0);
+create table dm_t (a dm_s.pos, b dm_s."Odd name", c dm_p);
+call dm_try('insert into dm_t values (0, '''', 1)', null);
+call dm_try('insert into dm_t values (1, null, 1)', null);
+call dm_try('insert into dm_t values (1, ''abcd'', 1)', null);
+call dm_try('insert into dm_t values (1, ''a'', 0)', null);
+call dm_try('select 0::dm_s.pos', null);
+call dm_try('select 0::dm_p', null);
+set search_path = dm_s, public;
+call dm_try('insert into dm_t values (0, '''', 1)', null);
+call dm_try('insert into dm_t values (1, null, 1)', null);
+call dm_try('insert into dm_t values (1, ''abcd'', 1)', null);
+call dm_try('select 0::pos', null);
+set search_path = dm_s;
+call public.dm_try('select 0::public.dm_p', null);
+call public.dm_try('insert into public.dm_t values (1, ''a'', 0)', null);
+reset search_path;
+drop table dm_t;
+drop schema dm_s cascade;
+drop domain dm_p;
+drop procedure dm_try;

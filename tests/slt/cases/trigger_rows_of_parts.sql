@@ -1,0 +1,25 @@
+-- What the catalogue shows of a divided table's triggers: again for each partition.
+create table tp_p (a int, b int) partition by range (a);
+create table tp_p1 partition of tp_p for values from (0) to (10);
+create table tp_p2 partition of tp_p for values from (10) to (20) partition by range (a);
+create function tp_f() returns trigger language plpgsql as 'begin return new; end';
+create trigger x after insert or update of b on tp_p for each row when (new.a > 3) execute function tp_f('arg');
+create trigger y after insert on tp_p for each statement execute function tp_f();
+create trigger z before insert on tp_p1 for each row execute function tp_f();
+create table tp_p21 partition of tp_p2 for values from (10) to (20);
+create trigger w before insert on tp_p2 for each row execute function tp_f();
+select t.tgrelid::regclass, t.tgname, u.tgrelid::regclass as above, u.tgname, t.tgparentid <> 0, t.tgenabled, t.tgtype, t.tgattr, t.tgisinternal from pg_trigger t left join pg_trigger u on u.oid = t.tgparentid where t.tgrelid::regclass::text like 'tp%' order by t.tgrelid::regclass::text, t.tgname;
+select pg_get_triggerdef(oid) from pg_trigger where tgrelid::regclass::text like 'tp%' order by tgrelid::regclass::text, tgname;
+select pg_get_triggerdef(oid, true) from pg_trigger where tgrelid = 'tp_p21'::regclass order by tgname;
+select t.tgname, case when t.tgparentid != 0 then (select u.tgrelid::pg_catalog.regclass from pg_catalog.pg_trigger as u, pg_catalog.pg_partition_ancestors(t.tgrelid) with ordinality as a(relid, depth) where u.tgname = t.tgname and u.tgrelid = a.relid and u.tgparentid = 0 order by a.depth limit 1) end as parent from pg_catalog.pg_trigger t where t.tgrelid = 'tp_p21'::regclass order by 1;
+select event_object_table, trigger_name, event_manipulation, action_order, action_condition, action_statement, action_orientation, action_timing from information_schema.triggers where event_object_table like 'tp%' order by 1, 2, 3;
+select trigger_name, event_object_table, event_object_column from information_schema.triggered_update_columns where event_object_table like 'tp%' order by 2;
+select count(*), count(distinct oid) from pg_trigger where tgrelid::regclass::text like 'tp%';
+select c.relname, c.relhastriggers from pg_class c where relname like 'tp_p%' order by 1;
+drop trigger x on tp_p21;
+drop trigger x on tp_p;
+select tgrelid::regclass, tgname from pg_trigger where tgrelid::regclass::text like 'tp%' order by tgrelid::regclass::text, tgname;
+alter table tp_p detach partition tp_p2;
+select tgrelid::regclass, tgname, tgparentid <> 0 from pg_trigger where tgrelid::regclass::text like 'tp%' order by tgrelid::regclass::text, tgname;
+drop table tp_p, tp_p2;
+drop function tp_f;
