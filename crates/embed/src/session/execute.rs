@@ -193,11 +193,6 @@ impl Session {
                 self.begin_advising(portal, source.as_ref());
                 return Ok(None);
             }
-            Command::Sleep(_) => {
-                self.enter_statement();
-                portal.state = PortalState::Sleeping(None);
-                return Ok(None);
-            }
             Command::ResetAll => {
                 self.remember_settings();
                 self.host.settings.reset_all();
@@ -389,11 +384,6 @@ impl Session {
         {
             return Ok(Step::Wait(pause));
         }
-        if matches!(portal.state, PortalState::Sleeping(_))
-            && let Some(pause) = self.sleep(portal)?
-        {
-            return Ok(Step::Wait(pause));
-        }
         let verb = portal.prepared.planned.tag;
         // A tag counts the rows that were given since the portal was last suspended.
         let told = portal.told;
@@ -526,7 +516,6 @@ impl Session {
             | PortalState::Batched(_)
             | PortalState::Calling(_)
             | PortalState::Advising(_)
-            | PortalState::Sleeping(_)
             | PortalState::Committing(_) => {
                 return Err(SqlError::internal("a portal went on without having begun"));
             }
