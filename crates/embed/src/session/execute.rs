@@ -239,6 +239,7 @@ impl Session {
                 self.prepare(name, text, types, portal.prepared.text())?;
             }
             Command::Execute { name, arguments } => {
+                self.executed(name)?;
                 self.bind_execute(portal, name, arguments)?;
                 let inner = Arc::clone(&portal.prepared);
                 return self.start_announced(portal, &inner.planned, sink);
