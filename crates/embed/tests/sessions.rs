@@ -689,8 +689,8 @@ fn execute_is_described_and_has_an_end() {
     assert_eq!(columns(&mut c, "execute again"), 2);
     assert_eq!(columns(&mut c, "execute round"), 0);
     assert_eq!(columns(&mut c, "execute nothing"), 0);
-    assert_eq!(rows(&mut c, "execute two"), ["1 x"]);
-    assert_eq!(rows(&mut c, "execute again"), ["1 x"]);
+    assert_eq!(rows(&mut c, "execute two"), ["1|x"]);
+    assert_eq!(rows(&mut c, "execute again"), ["1|x"]);
     assert_eq!(state(&mut c, "execute round"), SqlState(*b"54001"));
     assert_eq!(
         state(&mut c, "execute nothing"),
