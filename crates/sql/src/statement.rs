@@ -6,8 +6,7 @@
 use crate::command::{Command, Planned};
 use crate::planner::Planner;
 use crate::{
-    advisory, copy, ddl, delete, feed, insert, output, routine, select, set_config, update,
-    utility,
+    advisory, copy, ddl, delete, feed, insert, output, routine, select, set_config, update, utility,
 };
 use pg_query::NodeEnum;
 use quintet_base::{SqlError, SqlResult};

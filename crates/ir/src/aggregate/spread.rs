@@ -144,9 +144,7 @@ impl Spread {
                     false => variance,
                 }))
             }
-            Spread::Float { count, .. } if function == RegrCount => {
-                Ok(Value::Int8(count as i64))
-            }
+            Spread::Float { count, .. } if function == RegrCount => Ok(Value::Int8(count as i64)),
             Spread::Float {
                 count,
                 x,
