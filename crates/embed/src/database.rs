@@ -28,6 +28,7 @@ use crate::past::PAST_SPACE;
 use crate::session::{Session, SessionOptions};
 use crate::spill::SpillRoom;
 use crate::temporary::Numbers;
+use crate::transaction_numbers::TransactionNumbers;
 use arc_swap::{ArcSwap, Guard};
 use quintet_base::{Durability, Level, Lsn, SpaceId, SqlError, SqlResult, Timestamp, limits};
 use quintet_dc::{DataComponent, Direction, KeyRange};
@@ -194,6 +195,7 @@ pub(crate) struct Inner {
     pub channels: Arc<Channels>,
     pub advisory: Arc<AdvisoryLocks>,
     pub alarms: Arc<Alarms>,
+    pub numbers: Arc<TransactionNumbers>,
     /// What it has in common with the other databases of the directory.
     pub house: Arc<House>,
     /// Which of them it is.
@@ -347,6 +349,7 @@ impl Database {
             rollbacks: AtomicU64::new(0),
             channels: Arc::default(),
             advisory: Arc::default(),
+            numbers: Arc::default(),
             alarms: Arc::new(Alarms::new(Arc::clone(&clock))),
             chains: Arc::new(Chains::new(Arc::clone(&clock))),
             batches: Arc::new(Batches::new(config.lanes)),

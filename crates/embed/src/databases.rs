@@ -182,6 +182,7 @@ impl Inner {
             channels: Arc::default(),
             advisory: Arc::default(),
             alarms: Arc::clone(&self.alarms),
+            numbers: Arc::clone(&self.numbers),
             chains: Arc::new(Chains::new(Arc::clone(&self.clock))),
             batches: Arc::new(Batches::new(self.batches.lanes())),
             activity: Arc::clone(&self.activity),

@@ -60,7 +60,10 @@ impl Host for Guised<'_> {
     }
 
     fn setting(&self, name: &str) -> Option<String> {
-        self.settings().get(name).map(str::to_string)
+        match self.host.of_transaction(name) {
+            Some(value) => Some(value.to_string()),
+            None => self.settings().get(name).map(str::to_string),
+        }
     }
 
     fn set_setting(&self, name: &str, value: &str, local: bool) -> SqlResult<String> {

@@ -10,6 +10,7 @@ use crate::put_off::PutOff;
 use crate::session::CursorNames;
 use crate::settings::{Settings, refuse_restricted};
 use crate::spill::SpillRoom;
+use crate::transaction_numbers::TransactionNumbers;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{
     RoleId, RoutineId, SequenceId, SqlError, SqlResult, SqlState, SqlType, TableId, Value,
@@ -58,6 +59,13 @@ pub(crate) struct SessionHost {
     pub moment_is_over: Cell<bool>,
     /// Of the transaction.
     pub read_only: bool,
+    /// What the transaction is called by `txid_current`; 0 until it is asked for.
+    pub number: Cell<i64>,
+    pub numbers: Arc<TransactionNumbers>,
+    /// Whether the transaction was said to be DEFERRABLE; none: as all of the session's.
+    pub deferrable: Option<bool>,
+    /// What the transaction's level is called.
+    pub level_name: &'static str,
     /// The call at hand is a transaction of its own, and a CALL or DO: it may end it.
     pub alone: bool,
     /// What set_config has been asked for: name, value, local. Done when the statement is.
@@ -99,6 +107,21 @@ impl Given {
 }
 
 impl SessionHost {
+    /// The value of a setting that each transaction has one of its own of.
+    pub fn of_transaction(&self, name: &str) -> Option<&'static str> {
+        if name.eq_ignore_ascii_case("transaction_isolation") {
+            Some(self.level_name)
+        } else if name.eq_ignore_ascii_case("transaction_read_only") {
+            Some(if self.read_only { "on" } else { "off" })
+        } else if name.eq_ignore_ascii_case("transaction_deferrable") {
+            let often = || self.settings.get("default_transaction_deferrable") == Some("on");
+            let deferrable = self.deferrable.unwrap_or_else(often);
+            Some(if deferrable { "on" } else { "off" })
+        } else {
+            None
+        }
+    }
+
     /// Keeps a message for the client, if it wants it.
     pub fn tell(&self, notice: Notice) {
         if self.settings.wants(notice.severity) {
@@ -304,7 +327,10 @@ impl quintet_ir::Host for SessionHost {
     }
 
     fn setting(&self, name: &str) -> Option<String> {
-        self.settings.get(name).map(str::to_string)
+        match self.of_transaction(name) {
+            Some(value) => Some(value.to_string()),
+            None => self.settings.get(name).map(str::to_string),
+        }
     }
 
     fn set_setting(&self, name: &str, value: &str, local: bool) -> SqlResult<String> {
@@ -464,6 +490,13 @@ impl quintet_ir::Host for SessionHost {
 
     fn process_id(&self) -> i32 {
         self.process_id
+    }
+
+    fn transaction_number(&self) -> SqlResult<i64> {
+        if self.number.get() == 0 {
+            self.number.set(self.numbers.next(self.clock.now_micros()));
+        }
+        Ok(self.number.get())
     }
 
     fn notices(&self) -> usize {

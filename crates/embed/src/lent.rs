@@ -248,6 +248,10 @@ impl quintet_ir::Host for LentHost {
         self.facts.process_id
     }
 
+    fn transaction_number(&self) -> SqlResult<i64> {
+        Err(self.ask_session())
+    }
+
     fn notices(&self) -> usize {
         self.notices.borrow().len()
     }

@@ -22,6 +22,7 @@
 //! | `channels` | LISTEN and NOTIFY |
 //! | `advisory` | advisory locks |
 //! | `alarms` | sessions that sleep |
+//! | `transaction_numbers` | what `txid_current` gives |
 //! | `past` | tables as they were, for who reads the log |
 //! | `history` | moments that can still be read: `quintet.as_of` |
 //! | `temporary` | numbers by which sessions find their temporary tables |
@@ -58,6 +59,7 @@ mod settings;
 mod spill;
 mod step;
 mod temporary;
+mod transaction_numbers;
 mod whereabouts;
 
 pub use activity::Interrupt;

@@ -668,6 +668,37 @@ fn types_that_are_found_out_are_found_out_again_when_the_schema_moves() {
     );
 }
 
+/// EXECUTE of a statement that a client has prepared by message: its columns are told before it runs, also through another EXECUTE, and one
+/// of its own name is refused. That was a row of another width than what was described, and a stack without an end.
+#[test]
+fn execute_is_described_and_has_an_end() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    let columns = |c: &mut Client, text: &str| {
+        let session = c.session();
+        session.parse("", text, &[]).unwrap();
+        let statement = session.statement("").unwrap();
+        session.statement_columns(&statement).len()
+    };
+    c.session()
+        .parse("two", "select 1 as a, 'x' as b", &[])
+        .unwrap();
+    c.session().parse("again", "execute two", &[]).unwrap();
+    c.session().parse("round", "execute round", &[]).unwrap();
+    assert_eq!(columns(&mut c, "execute two"), 2);
+    assert_eq!(columns(&mut c, "execute again"), 2);
+    assert_eq!(columns(&mut c, "execute round"), 0);
+    assert_eq!(columns(&mut c, "execute nothing"), 0);
+    assert_eq!(rows(&mut c, "execute two"), ["1|x"]);
+    assert_eq!(rows(&mut c, "execute again"), ["1|x"]);
+    assert_eq!(state(&mut c, "execute round"), SqlState(*b"54001"));
+    assert_eq!(
+        state(&mut c, "execute nothing"),
+        SqlState::INVALID_SQL_STATEMENT_NAME
+    );
+    assert_eq!(rows(&mut c, "select 1"), ["1"]);
+}
+
 #[test]
 fn prepare_execute_cursors_and_explain() {
     let (_dir, db) = open();

@@ -17,7 +17,7 @@
 //! | bit_and, bit_or, bit_xor | integer types | the same | the value so far |
 //! | range_agg | ranges, multiranges | multirange | the ranges |
 //! | range_intersect_agg | ranges, multiranges | the same | what all have so far |
-//! | stddev…, var…, corr, covar… | numbers | numeric or float8 | `spread` |
+//! | stddev…, var…, corr, covar…, regr… | numbers | numeric or float8 | `spread` |
 //! | json_agg, jsonb_object_agg … | documents, which the binder makes | json, jsonb | `documents` |
 
 mod accumulator;
@@ -58,6 +58,15 @@ pub enum AggregateFunction {
     Corr,
     CovarPop,
     CovarSamp,
+    RegrCount,
+    RegrSxx,
+    RegrSyy,
+    RegrSxy,
+    RegrAvgx,
+    RegrAvgy,
+    RegrR2,
+    RegrSlope,
+    RegrIntercept,
     JsonAgg,
     JsonbAgg,
     JsonObjectAgg,
@@ -114,6 +123,15 @@ impl AggregateFunction {
             AggregateFunction::Corr => "corr",
             AggregateFunction::CovarPop => "covar_pop",
             AggregateFunction::CovarSamp => "covar_samp",
+            AggregateFunction::RegrCount => "regr_count",
+            AggregateFunction::RegrSxx => "regr_sxx",
+            AggregateFunction::RegrSyy => "regr_syy",
+            AggregateFunction::RegrSxy => "regr_sxy",
+            AggregateFunction::RegrAvgx => "regr_avgx",
+            AggregateFunction::RegrAvgy => "regr_avgy",
+            AggregateFunction::RegrR2 => "regr_r2",
+            AggregateFunction::RegrSlope => "regr_slope",
+            AggregateFunction::RegrIntercept => "regr_intercept",
             AggregateFunction::JsonAgg => "json_agg",
             AggregateFunction::JsonbAgg => "jsonb_agg",
             AggregateFunction::JsonObjectAgg => "json_object_agg",
@@ -145,6 +163,15 @@ impl AggregateFunction {
             "corr" => AggregateFunction::Corr,
             "covar_pop" => AggregateFunction::CovarPop,
             "covar_samp" => AggregateFunction::CovarSamp,
+            "regr_count" => AggregateFunction::RegrCount,
+            "regr_sxx" => AggregateFunction::RegrSxx,
+            "regr_syy" => AggregateFunction::RegrSyy,
+            "regr_sxy" => AggregateFunction::RegrSxy,
+            "regr_avgx" => AggregateFunction::RegrAvgx,
+            "regr_avgy" => AggregateFunction::RegrAvgy,
+            "regr_r2" => AggregateFunction::RegrR2,
+            "regr_slope" => AggregateFunction::RegrSlope,
+            "regr_intercept" => AggregateFunction::RegrIntercept,
             "json_agg" => AggregateFunction::JsonAgg,
             "jsonb_agg" => AggregateFunction::JsonbAgg,
             "json_object_agg" => AggregateFunction::JsonObjectAgg,
@@ -163,6 +190,15 @@ impl AggregateFunction {
             | AggregateFunction::Corr
             | AggregateFunction::CovarPop
             | AggregateFunction::CovarSamp
+            | AggregateFunction::RegrCount
+            | AggregateFunction::RegrSxx
+            | AggregateFunction::RegrSyy
+            | AggregateFunction::RegrSxy
+            | AggregateFunction::RegrAvgx
+            | AggregateFunction::RegrAvgy
+            | AggregateFunction::RegrR2
+            | AggregateFunction::RegrSlope
+            | AggregateFunction::RegrIntercept
             | AggregateFunction::JsonObjectAgg
             | AggregateFunction::JsonbObjectAgg => 2,
             _ => 1,
@@ -232,7 +268,16 @@ impl AggregateFunction {
             ],
             AggregateFunction::Corr
             | AggregateFunction::CovarPop
-            | AggregateFunction::CovarSamp => &[(&[Float8, Float8], Float8)],
+            | AggregateFunction::CovarSamp
+            | AggregateFunction::RegrSxx
+            | AggregateFunction::RegrSyy
+            | AggregateFunction::RegrSxy
+            | AggregateFunction::RegrAvgx
+            | AggregateFunction::RegrAvgy
+            | AggregateFunction::RegrR2
+            | AggregateFunction::RegrSlope
+            | AggregateFunction::RegrIntercept => &[(&[Float8, Float8], Float8)],
+            AggregateFunction::RegrCount => &[(&[Float8, Float8], Int8)],
             AggregateFunction::JsonAgg => &[(&[Json], Json)],
             AggregateFunction::JsonbAgg => &[(&[Jsonb], Jsonb)],
             AggregateFunction::JsonObjectAgg => &[(&[Text, Json], Json)],

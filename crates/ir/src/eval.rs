@@ -235,6 +235,13 @@ pub trait Host {
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64>;
     /// pg_backend_pid().
     fn process_id(&self) -> i32;
+    /// txid_current(): a number that no other transaction has, greater than those given before.
+    ///
+    /// # Errors
+    /// `0A000` where there is nobody to ask.
+    fn transaction_number(&self) -> SqlResult<i64> {
+        Err(SqlError::unsupported("the number of a transaction here"))
+    }
     /// Whether the session wants reads announced that can be known ahead: unless it says `off`.
     fn reads_ahead(&self) -> bool {
         let value = self.setting("quintet.group_reads");

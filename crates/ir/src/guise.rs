@@ -236,6 +236,10 @@ macro_rules! ask_the_session {
             self.host.process_id()
         }
 
+        fn transaction_number(&self) -> SqlResult<i64> {
+            self.host.transaction_number()
+        }
+
         fn notices(&self) -> usize {
             self.host.notices()
         }

@@ -1,4 +1,4 @@
-//! `SELECT pg_advisory_lock(…)` and its kin.
+//! `SELECT pg_advisory_lock(…)` and its kin, and `pg_sleep`: calls that may wait.
 //!
 //! Relies on: the binder for the arguments.  Promises: a SELECT of these, of casts of them, of constants and
 //! parameters is a command for the session, which may wait, and so is one FROM such a call. Beside FROM, WHERE or WITH a query
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 /// What a name means: what is done, shared, for the transaction.
 fn meaning(name: &str) -> Option<(Advisory, bool, bool)> {
-    use Advisory::{Lock, Try, Unlock, UnlockAll};
+    use Advisory::{Lock, Sleep, Try, Unlock, UnlockAll};
     let (name, shared) = match name.strip_suffix("_shared") {
         Some(name) => (name, true),
         None => (name, false),
@@ -38,6 +38,7 @@ fn meaning(name: &str) -> Option<(Advisory, bool, bool)> {
         "pg_try_advisory_lock" => (Try, shared, false),
         "pg_try_advisory_xact_lock" => (Try, shared, true),
         "pg_advisory_unlock" => (Unlock, shared, false),
+        "pg_sleep" if !shared => (Sleep, false, false),
         "pg_advisory_unlock_all" if !shared => (UnlockAll, false, false),
         _ => return None,
     })
@@ -56,6 +57,7 @@ impl Calls<'_, '_> {
             return Ok(None);
         };
         let ty = match (what, call.args.len()) {
+            (Advisory::Sleep, 1) => SqlType::Float8,
             (Advisory::UnlockAll, 0) | (_, 1) => SqlType::Int8,
             (_, 2) => SqlType::Int4,
             // Whoever looks for such a function says what there is.
@@ -135,7 +137,7 @@ pub(crate) fn plan_advisory(planner: &Planner, select: &SelectStmt) -> SqlResult
         [node] => match source(node) {
             Some((call, name)) => match calls.call(call)? {
                 Some(result) => Some((result, name)),
-                None => return Ok(None),
+                None => return plan_over_rows(planner, select),
             },
             None => return Ok(None),
         },
@@ -161,7 +163,7 @@ pub(crate) fn plan_advisory(planner: &Planner, select: &SelectStmt) -> SqlResult
             _ => (calls.item(value)?, output_name(target)),
         };
         let Some(expr) = expr else {
-            return Ok(None);
+            return plan_over_rows(planner, select);
         };
         columns.push(OutputColumn {
             name,
@@ -234,7 +236,9 @@ fn plan_over_rows(planner: &Planner, select: &SelectStmt) -> SqlResult<Option<Pl
         .collect();
     let mut wanted: Vec<SqlType> = Vec::new();
     for item in &of_calls {
+        let sleeps = name_of(item.call) == Some("pg_sleep");
         let ty = match item.call.args.len() {
+            1 if sleeps => SqlType::Float8,
             2 => SqlType::Int4,
             0 | 1 => SqlType::Int8,
             _ => return Ok(None),
@@ -352,11 +356,12 @@ fn unnamed(value: Node) -> Node {
 fn called_with(call: &FuncCall, arguments: Vec<Expr>) -> Option<(AdvisoryCall, SqlType)> {
     let (what, shared, transaction) = name_of(call).and_then(meaning)?;
     let result = match what {
-        Advisory::Lock | Advisory::UnlockAll => SqlType::Void,
+        Advisory::Lock | Advisory::UnlockAll | Advisory::Sleep => SqlType::Void,
         Advisory::Try | Advisory::Unlock => SqlType::Bool,
     };
     let fits = match what {
         Advisory::UnlockAll => arguments.is_empty(),
+        Advisory::Sleep => arguments.len() == 1,
         _ => matches!(arguments.len(), 1 | 2),
     };
     let call = AdvisoryCall {
@@ -421,15 +426,4 @@ fn name_of(call: &FuncCall) -> Option<&str> {
         [name] | ["pg_catalog", name] => Some(*name),
         _ => None,
     }
-}
-
-pub(crate) fn called(target: &pg_query::protobuf::Node) -> Option<(&str, &ResTarget, &FuncCall)> {
-    let Some(NodeEnum::ResTarget(target)) = inner(target) else {
-        return None;
-    };
-    let Some(NodeEnum::FuncCall(call)) = target.val.as_deref().and_then(inner) else {
-        return None;
-    };
-    let name = name_of(call)?;
-    Some((name, target, call))
 }

@@ -110,7 +110,7 @@ pub enum Command {
         /// What.
         payload: String,
     },
-    /// A SELECT of functions of advisory locks.
+    /// A SELECT of functions of advisory locks, and of `pg_sleep`.
     Advisory {
         /// The rows for each of which they are called; none: once, over nothing.
         source: Option<Arc<Procedure>>,
@@ -119,8 +119,6 @@ pub enum Command {
         /// The row of the result, over the row of the source and behind it what the calls gave.
         row: Vec<quintet_ir::Expr>,
     },
-    /// SELECT of nothing but `pg_sleep`: seconds.
-    Sleep(quintet_ir::Expr),
     /// LOCK TABLE.
     LockTable {
         /// Nobody else commits to these until the transaction ends. None: a mode that keeps nobody out.
@@ -286,7 +284,7 @@ impl DdlPlan {
     }
 }
 
-/// A call of a function of advisory locks.
+/// A call of a function of advisory locks, or of `pg_sleep`.
 #[derive(Clone, Debug)]
 pub struct AdvisoryCall {
     /// What it does.
@@ -295,11 +293,11 @@ pub struct AdvisoryCall {
     pub shared: bool,
     /// Until the transaction ends.
     pub transaction: bool,
-    /// One bigint or two integers, over the parameters and the row of the source.
+    /// One bigint or two integers, seconds as a float8, over the parameters and the row of the source.
     pub arguments: Vec<quintet_ir::Expr>,
 }
 
-/// What is done with an advisory lock.
+/// What is done with an advisory lock; `Sleep` has none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Advisory {
     /// Waits for it.
@@ -310,6 +308,8 @@ pub enum Advisory {
     Unlock,
     /// Gives all of the session back.
     UnlockAll,
+    /// Lets so many seconds pass.
+    Sleep,
 }
 
 /// COPY table (columns) FROM STDIN.

@@ -241,12 +241,12 @@ impl Catalog {
                     (true, _) if excluded.is_some() => {
                         let rows = predicate.map_or_else(run, |text| format!(" WHERE ({text})"));
                         format!(
-                            "ALTER TABLE {only}{name} ADD CONSTRAINT {own} EXCLUDE {method}({columns}){rows}{late}"
+                            "ALTER TABLE {only}{name} ADD CONSTRAINT {own} EXCLUDE {method}({columns}){included}{rows}{late}"
                         )
                     }
                     (true, _) => {
                         format!(
-                            "ALTER TABLE {only}{name} ADD CONSTRAINT {own} UNIQUE{nulls} ({columns}){late}"
+                            "ALTER TABLE {only}{name} ADD CONSTRAINT {own} UNIQUE{nulls} ({columns}){included}{late}"
                         )
                     }
                     (false, true) => {

@@ -1,4 +1,4 @@
-//! Settings of PostgreSQL's planner and its memory that clients set, and that steer nothing here.
+//! Settings of PostgreSQL's planner, its memory and its log that clients set, and that steer nothing here.
 //!
 //! Relies on: nothing.  Promises: PostgreSQL 15's names, defaults and kinds.  Does not: list settings whose effect a client
 //! would miss (`default_tablespace` with a name): those are refused.
@@ -19,6 +19,8 @@ const METHODS: &str = "Query Tuning / Planner Method Configuration";
 const COSTS: &str = "Query Tuning / Planner Cost Constants";
 const PLANNER: &str = "Query Tuning / Other Planner Options";
 const MEMORY: &str = "Resource Usage / Memory";
+const LOGGED: &str = "Reporting and Logging / What to Log";
+const WHEN_LOGGED: &str = "Reporting and Logging / When to Log";
 const WORKERS: &str = "Resource Usage / Asynchronous Behavior";
 
 const fn kept(
@@ -76,6 +78,13 @@ pub const KEPT_SETTINGS: &[KeptSetting] = &[
     kept("jit", "on", PLANNER, "bool"),
     kept("jit_above_cost", "100000", COSTS, "real"),
     kept("join_collapse_limit", "8", PLANNER, "integer"),
+    kept("log_duration", "off", LOGGED, "bool"),
+    kept("log_error_verbosity", "default", LOGGED, "enum"),
+    kept("log_lock_waits", "off", LOGGED, "bool"),
+    kept("log_min_duration_statement", "-1", WHEN_LOGGED, "integer"),
+    kept("log_min_error_statement", "error", WHEN_LOGGED, "enum"),
+    kept("log_min_messages", "warning", WHEN_LOGGED, "enum"),
+    kept("log_statement", "none", LOGGED, "enum"),
     kept("maintenance_work_mem", "64MB", MEMORY, "integer"),
     kept("max_parallel_workers", "8", WORKERS, "integer"),
     kept("max_parallel_workers_per_gather", "2", WORKERS, "integer"),

@@ -38,7 +38,7 @@
 //! | `row_security` | which rows of a table a statement meets, and may leave behind |
 //! | `plpgsql` | bodies of stored procedures, as a tree |
 //! | `routine`, `variables` | procedures and functions: created, called, lowered to steps |
-//! | `utility`, `advisory`, `sleep`, `set_config`, `feed` | statements for the session, and of the database itself |
+//! | `utility`, `advisory`, `set_config`, `feed` | statements for the session, and of the database itself |
 //! | `kept_settings` | settings that clients set and that steer nothing |
 
 mod access;
@@ -106,7 +106,6 @@ mod set_operation;
 mod set_source;
 mod sets;
 mod sizes;
-mod sleep;
 mod statement;
 mod stored;
 mod subquery;

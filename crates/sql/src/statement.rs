@@ -6,8 +6,7 @@
 use crate::command::{Command, Planned};
 use crate::planner::Planner;
 use crate::{
-    advisory, copy, ddl, delete, feed, insert, output, routine, select, set_config, sleep, update,
-    utility,
+    advisory, copy, ddl, delete, feed, insert, output, routine, select, set_config, update, utility,
 };
 use pg_query::NodeEnum;
 use quintet_base::{SqlError, SqlResult};
@@ -33,11 +32,6 @@ pub(crate) fn plan_statement(planner: &Planner, node: &NodeEnum) -> SqlResult<Pl
             }
             if planner.variables.is_none()
                 && let Some(planned) = advisory::plan_advisory(planner, select)?
-            {
-                return Ok(planned);
-            }
-            if planner.variables.is_none()
-                && let Some(planned) = sleep::plan_sleep(planner, select)?
             {
                 return Ok(planned);
             }

@@ -537,6 +537,10 @@ fn explain(planner: &Planner, statement: &ExplainStmt) -> SqlResult<Planned> {
         };
         explain_option(planner, option, &mut asked)?;
     }
+    if let Some(option) = asked.of_a_run.filter(|_| !asked.analyze) {
+        let message = format!("EXPLAIN option {option} requires ANALYZE");
+        return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    }
     let query = required(statement.query.as_deref().and_then(inner))?;
     let planned = crate::statement::plan_statement(planner, query)?;
     if !matches!(planned.command, Command::Run(_) | Command::Execute { .. }) {
@@ -550,6 +554,8 @@ fn explain(planner: &Planner, statement: &ExplainStmt) -> SqlResult<Planned> {
 pub(crate) struct Asked {
     analyze: bool,
     format: Format,
+    /// Something that only a run has.
+    of_a_run: Option<&'static str>,
 }
 
 impl Default for Asked {
@@ -557,6 +563,7 @@ impl Default for Asked {
         Asked {
             analyze: false,
             format: Format::Text,
+            of_a_run: None,
         }
     }
 }
@@ -587,8 +594,18 @@ fn explain_option(planner: &Planner, option: &DefElem, asked: &mut Asked) -> Sql
     match name {
         "analyze" => asked.analyze = copy::boolean(planner, option, text.as_deref())?,
         // The printed form has no costs, and is as verbose as it can be.
-        "verbose" | "costs" | "timing" | "summary" | "buffers" | "settings" => {
+        "verbose" | "costs" | "summary" | "buffers" | "settings" => {
             copy::boolean(planner, option, text.as_deref())?;
+        }
+        // Nor what a run has written to the log, or how long its parts took.
+        "wal" | "timing" => {
+            if copy::boolean(planner, option, text.as_deref())? {
+                let first = if name == "wal" { "WAL" } else { "TIMING" };
+                asked.of_a_run = match asked.of_a_run {
+                    Some("WAL") => Some("WAL"),
+                    _ => Some(first),
+                };
+            }
         }
         "format" => {
             let missing = || SqlError::new(SqlState::SYNTAX_ERROR, "format requires a parameter");
@@ -601,7 +618,7 @@ fn explain_option(planner: &Planner, option: &DefElem, asked: &mut Asked) -> Sql
                 )
             })?;
         }
-        "wal" | "generic_plan" | "memory" | "serialize" => {
+        "generic_plan" | "memory" | "serialize" => {
             return Err(planner.unsupported(
                 format!("EXPLAIN option {}", name.to_uppercase()),
                 option.location,

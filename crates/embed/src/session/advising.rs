@@ -1,4 +1,4 @@
-//! Advisory locks of a session.
+//! Advisory locks of a session, and `pg_sleep`.
 //!
 //! Relies on: `advisory`.  Promises: a lock that has to wait comes out as a wait, and the same call goes on after it;
 //! a cancel request leaves the line.  Does not: give locks of a transaction back at ROLLBACK TO: they last until its end.
@@ -26,6 +26,8 @@ pub(super) struct Advising {
     bytes: usize,
     /// How many calls were made for the first.
     given: usize,
+    /// When a call of `pg_sleep` that has begun is over, on the monotonic clock.
+    until: Option<u64>,
     /// Of the others the rows of the result.
     shown: VecDeque<Vec<Value>>,
 }
@@ -43,6 +45,7 @@ impl Session {
             rows: once,
             bytes: 0,
             given: 0,
+            until: None,
             shown: VecDeque::new(),
         }));
     }
@@ -77,9 +80,8 @@ impl Session {
             self.set_what_was_wanted()?;
         }
         while let Some(frame) = advising.rows.front_mut() {
-            if let Some(pause) =
-                self.advise_row(frame, &mut advising.given, calls, &portal.params)?
-            {
+            let so_far = (&mut advising.given, &mut advising.until);
+            if let Some(pause) = self.advise_row(frame, so_far, calls, &portal.params)? {
                 return Ok(Some(pause));
             }
             let shown = row.iter();
@@ -97,7 +99,7 @@ impl Session {
     fn advise_row(
         &mut self,
         frame: &mut Vec<Value>,
-        given: &mut usize,
+        (given, until): (&mut usize, &mut Option<u64>),
         calls: &[AdvisoryCall],
         params: &[Value],
     ) -> SqlResult<Option<Pause>> {
@@ -106,6 +108,20 @@ impl Session {
             let arguments =
                 arguments.map(|argument| quintet_ir::eval(argument, frame, params, &self.host));
             let arguments = arguments.collect::<SqlResult<Vec<Value>>>()?;
+            if call.what == Advisory::Sleep {
+                let seconds = match arguments.as_slice() {
+                    [Value::Float8(seconds)] => Some(*seconds),
+                    _ => None,
+                };
+                if let Some(seconds) = seconds
+                    && let Some(pause) = self.sleep(until, seconds)?
+                {
+                    return Ok(Some(pause));
+                }
+                frame.push(seconds.map_or(Value::Null, |_| Value::text("")));
+                *given += 1;
+                continue;
+            }
             let key = match arguments.as_slice() {
                 [] => Some(Key::One(0)),
                 [one] => one.as_i64().map(Key::One),
@@ -161,6 +177,8 @@ impl Session {
                 }
                 Value::Bool(had)
             }
+            // What lets time pass has no key.
+            Advisory::Sleep => Value::Null,
             Advisory::UnlockAll => {
                 self.owner.unlock_all(false);
                 Value::text("")

@@ -213,11 +213,6 @@ impl Session {
                 self.begin_advising(portal, source.as_ref());
                 return Ok(None);
             }
-            Command::Sleep(_) => {
-                self.enter_statement();
-                portal.state = PortalState::Sleeping(None);
-                return Ok(None);
-            }
             Command::ResetAll => {
                 self.remember_settings();
                 self.host.settings.reset_all();
@@ -264,6 +259,7 @@ impl Session {
                 self.prepare(name, text, types, portal.prepared.text())?;
             }
             Command::Execute { name, arguments } => {
+                self.executed(name)?;
                 self.bind_execute(portal, name, arguments)?;
                 let inner = Arc::clone(&portal.prepared);
                 return self.start_announced(portal, &inner.planned, sink);
@@ -409,11 +405,6 @@ impl Session {
         {
             return Ok(Step::Wait(pause));
         }
-        if matches!(portal.state, PortalState::Sleeping(_))
-            && let Some(pause) = self.sleep(portal)?
-        {
-            return Ok(Step::Wait(pause));
-        }
         let verb = portal.prepared.planned.tag;
         // A tag counts the rows that were given since the portal was last suspended.
         let told = portal.told;
@@ -546,7 +537,6 @@ impl Session {
             | PortalState::Batched(_)
             | PortalState::Calling(_)
             | PortalState::Advising(_)
-            | PortalState::Sleeping(_)
             | PortalState::Committing(_) => {
                 return Err(SqlError::internal("a portal went on without having begun"));
             }

@@ -17,6 +17,9 @@ use std::sync::Arc;
 /// Rows that take some ten milliseconds to read.
 const ROWS_HEAVY: u64 = 50_000;
 
+/// How many EXECUTEs may stand behind each other: each is a call within a call.
+const EXECUTES_MAX: usize = 8;
+
 /// How long a statement may keep a thread that others wait for before it has to begin anew elsewhere: about what a call of
 /// a routine takes there (TPC-C's Delivery), and ten times what going elsewhere and back does.
 const MOMENT_NS: u64 = 500_000;
@@ -138,6 +141,11 @@ impl Session {
     pub fn portal_columns(&self, portal: &str) -> SqlResult<Vec<OutputColumn>> {
         let portal = self.portals.get(portal).ok_or_else(|| no_portal(portal))?;
         self.columns_of(&portal.prepared)
+    }
+
+    /// What a statement will return, as far as that is known: of an EXECUTE or FETCH of what is not there, nothing.
+    pub fn statement_columns(&self, prepared: &Prepared) -> Vec<OutputColumn> {
+        self.columns_of(prepared).unwrap_or_default()
     }
 
     /// The text of a portal's statement, as it was planned.
@@ -269,11 +277,29 @@ impl Session {
         self.portals.close(name);
     }
 
+    /// What EXECUTE of a name comes to. A statement that a client has prepared by message may itself be an EXECUTE, even of its own name.
+    ///
+    /// # Errors
+    /// `26000`; `54001` if there is no end.
+    pub(super) fn executed(&self, name: &str) -> SqlResult<Arc<Prepared>> {
+        let mut found = self.statement(name)?;
+        for _ in 0..EXECUTES_MAX {
+            let Command::Execute { name, .. } = &found.planned.command else {
+                return Ok(found);
+            };
+            found = self.statement(name)?;
+        }
+        Err(SqlError::new(
+            SqlState(*b"54001"),
+            "stack depth limit exceeded",
+        ))
+    }
+
     /// What a statement returns, looking through EXECUTE and FETCH.
     pub(super) fn columns_of(&self, prepared: &Prepared) -> SqlResult<Vec<OutputColumn>> {
         match &prepared.planned.command {
             Command::Execute { name, .. } => {
-                let inner = self.statement(name)?;
+                let inner = self.executed(name)?;
                 self.columns_of(&inner)
             }
             Command::Fetch {

@@ -298,6 +298,10 @@ impl Session {
             moment: None,
             moment_is_over: Cell::new(false),
             read_only: false,
+            number: Cell::new(0),
+            numbers: Arc::clone(&db.numbers),
+            deferrable: None,
+            level_name: "",
             alone: false,
             temporary: db.temporary.take(),
         };

@@ -76,10 +76,8 @@ pub(super) enum PortalState {
     /// A call that is in line for a batch, or in one.
     Batched(Box<Batched>),
     Calling(Box<Calling>),
-    /// Calls of functions of advisory locks.
+    /// Calls of functions of advisory locks, and of `pg_sleep`.
     Advising(Box<Advising>),
-    /// Asleep, until this moment of the monotonic clock once that is known.
-    Sleeping(Option<u64>),
     /// A result that was made whole: SHOW, EXPLAIN, held cursors.
     Rows(VecDeque<Vec<Value>>),
     /// A cursor with SCROLL.

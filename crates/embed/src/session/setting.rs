@@ -23,6 +23,10 @@ impl Session {
                 often.level.shown_name(often.uncommitted).to_string()
             }
             "transaction_read_only" => (if self.host.read_only { "on" } else { "off" }).to_string(),
+            "transaction_deferrable" => {
+                let value = self.host.of_transaction(name);
+                value.unwrap_or_default().to_string()
+            }
             _ => self.host.settings.show(name)?.to_string(),
         })
     }
@@ -64,6 +68,12 @@ impl Session {
             ("transaction_read_only", Some(value)) => {
                 return self.set_modes(TransactionModes {
                     read_only: Some(value == "on" || value == "true"),
+                    ..TransactionModes::default()
+                });
+            }
+            ("transaction_deferrable", Some(value)) => {
+                return self.set_modes(TransactionModes {
+                    deferrable: Some(value == "on" || value == "true"),
                     ..TransactionModes::default()
                 });
             }

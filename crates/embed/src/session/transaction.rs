@@ -46,6 +46,7 @@ impl Session {
             let often = self.host.settings.often();
             (self.level, self.uncommitted) = (often.level, often.uncommitted);
             self.host.read_only = often.read_only;
+            self.host.level_name = self.level.shown_name(self.uncommitted);
         }
     }
 
@@ -94,6 +95,7 @@ impl Session {
         self.past = Some(moment.schema);
         self.present.slot.runs(Some(txn.id()));
         (self.level, self.host.read_only) = (txn.level(), true);
+        self.host.level_name = self.level.shown_name(self.uncommitted);
         self.txn = Some(txn);
         Ok(())
     }
@@ -132,6 +134,16 @@ impl Session {
         }
         if modes.level.is_some() {
             self.uncommitted = modes.uncommitted;
+            self.host.level_name = self.level.shown_name(self.uncommitted);
+        }
+        if modes.deferrable.is_some() {
+            if self.txn.is_some() {
+                return Err(SqlError::new(
+                    SqlState::ACTIVE_SQL_TRANSACTION,
+                    "SET TRANSACTION [NOT] DEFERRABLE must be called before any query",
+                ));
+            }
+            self.host.deferrable = modes.deferrable;
         }
         if let Some(read_only) = modes.read_only {
             if self.host.read_only && !read_only && !self.savepoints.is_empty() {
@@ -395,6 +407,8 @@ impl Session {
     pub(super) fn end_transaction(&mut self, kept: bool) {
         self.ends += 1;
         self.mode = Mode::Idle;
+        self.host.number.set(0);
+        self.host.deferrable = None;
         self.end_listening(kept);
         self.host.put_off.get_mut().clear();
         self.late = None;

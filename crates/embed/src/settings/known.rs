@@ -273,6 +273,13 @@ pub(super) const KNOWN: &[Known] = &[
         "Whether the reads of a call are announced to storage before it begins.",
     ),
     known(
+        "password_encryption",
+        "scram-sha-256",
+        Kind::Only,
+        None,
+        "How passwords are kept.",
+    ),
+    known(
         "role",
         "none",
         Kind::Role,

@@ -73,7 +73,7 @@ enum State {
     Ranges { found: Option<Vec<Range>> },
     /// range_intersect_agg.
     Shared { all: Value },
-    /// stddev, corr and the like.
+    /// stddev, corr, regr_slope and the like.
     Spread {
         sums: Box<Spread>,
         function: AggregateFunction,
@@ -150,8 +150,17 @@ impl Accumulator {
             | AggregateFunction::VarPop
             | AggregateFunction::Corr
             | AggregateFunction::CovarPop
-            | AggregateFunction::CovarSamp => State::Spread {
-                sums: Box::new(Spread::new(call.ty == SqlType::Float8)),
+            | AggregateFunction::CovarSamp
+            | AggregateFunction::RegrCount
+            | AggregateFunction::RegrSxx
+            | AggregateFunction::RegrSyy
+            | AggregateFunction::RegrSxy
+            | AggregateFunction::RegrAvgx
+            | AggregateFunction::RegrAvgy
+            | AggregateFunction::RegrR2
+            | AggregateFunction::RegrSlope
+            | AggregateFunction::RegrIntercept => State::Spread {
+                sums: Box::new(Spread::new(call.ty != SqlType::Numeric)),
                 function: call.function,
             },
             AggregateFunction::JsonAgg => State::Document(Document::List {
@@ -180,8 +189,12 @@ impl Accumulator {
                 values.get_or_insert_default().push(value.clone());
             }
             (State::Document(document), args) => document.add(args)?,
-            (State::Spread { sums, .. }, args) => {
-                if !args.iter().any(Value::is_null) {
+            (State::Spread { sums, function }, args) => {
+                if args.iter().any(Value::is_null) {
+                    // A pair counts where both are there.
+                } else if *function == AggregateFunction::RegrCount {
+                    sums.count();
+                } else {
                     sums.add(args)?;
                 }
             }

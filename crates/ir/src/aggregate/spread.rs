@@ -1,8 +1,8 @@
-//! Variances, deviations, covariances and correlations.
+//! Variances, deviations, covariances, correlations and what describes a line through points.
 //!
 //! Relies on: `Numeric`.  Promises: exact numbers are summed exactly and divided once; floats are
 //! summed after Youngs and Cramer, as PostgreSQL does, so that the last digits agree.
-//! Does not: have the regr_ functions.
+//! Does not: say how good a line is beyond regr_r2.
 
 use super::AggregateFunction;
 use crate::function::float;
@@ -104,6 +104,14 @@ impl Spread {
         Ok(())
     }
 
+    /// Counts a pair without looking at it: regr_count has no range to leave.
+    pub(super) fn count(&mut self) {
+        match self {
+            Spread::Exact { count, .. } => *count += 1,
+            Spread::Float { count, .. } => *count += 1.0,
+        }
+    }
+
     /// # Errors
     /// `22003` beyond the range.
     pub(super) fn finish(self, function: AggregateFunction) -> SqlResult<Value> {
@@ -136,8 +144,14 @@ impl Spread {
                     false => variance,
                 }))
             }
+            Spread::Float { count, .. } if function == RegrCount => Ok(Value::Int8(count as i64)),
             Spread::Float {
-                count, xx, yy, xy, ..
+                count,
+                x,
+                xx,
+                y,
+                yy,
+                xy,
             } => {
                 if count == 0.0 || sample && count == 1.0 {
                     return Ok(Value::Null);
@@ -147,6 +161,18 @@ impl Spread {
                     Corr if xx == 0.0 || yy == 0.0 => Value::Null,
                     Corr => Value::Float8(xy / (xx * yy).sqrt()),
                     CovarPop | CovarSamp => Value::Float8(xy / divisor),
+                    RegrSxx => Value::Float8(xx),
+                    RegrSyy => Value::Float8(yy),
+                    RegrSxy => Value::Float8(xy),
+                    RegrAvgx => Value::Float8(x / count),
+                    RegrAvgy => Value::Float8(y / count),
+                    // A line that stands upright has no slope.
+                    RegrR2 | RegrSlope | RegrIntercept if xx == 0.0 => Value::Null,
+                    // All points of a level line are on it.
+                    RegrR2 if yy == 0.0 => Value::Float8(1.0),
+                    RegrR2 => Value::Float8((xy * xy) / (xx * yy)),
+                    RegrSlope => Value::Float8(xy / xx),
+                    RegrIntercept => Value::Float8((y - x * xy / xx) / count),
                     StddevSamp | StddevPop => Value::Float8((xx / divisor).sqrt()),
                     _ => Value::Float8(xx / divisor),
                 })

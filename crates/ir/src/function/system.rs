@@ -197,6 +197,10 @@ fn process_id(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Int4(host.process_id()))
 }
 
+fn transaction_number(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Int8(host.transaction_number()?))
+}
+
 fn replica(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(host.is_replica()))
 }
@@ -349,6 +353,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new(IS_ALLOWED, &[OidArray], Bool, is_allowed).stable(),
     new(REFUSE_ROW, &[Text], Bool, refuse_row).volatile(),
     new("pg_backend_pid", &[], Int4, process_id).stable(),
+    new("txid_current", &[], Int8, transaction_number).stable(),
     new("lastval", &[], Int8, last_value).volatile(),
     new("nextval", &[RegClass], Int8, next_value).volatile(),
     new("currval", &[RegClass], Int8, current_value).volatile(),

@@ -31,7 +31,8 @@ pub(super) fn prepare(
         Message::Describe(Target::Statement, name) => {
             let statement = session.statement(name)?;
             backend::parameters(out, &statement.params);
-            backend::columns(out, &statement.columns, |_| Format::Text);
+            let columns = session.statement_columns(&statement);
+            backend::columns(out, &columns, |_| Format::Text);
         }
         Message::Describe(Target::Portal, name) => {
             let columns = session.portal_columns(name)?;

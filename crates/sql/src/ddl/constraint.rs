@@ -16,7 +16,7 @@ use crate::expr::Binder;
 use crate::names::{self, required};
 use crate::parse::expression_text;
 use crate::planner::Planner;
-use crate::records::{CheckRecord, IndexRecord, KeyRecord, TableRecord};
+use crate::records::{CheckRecord, IndexRecord, KeyRecord, ShownRecord, TableRecord};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::system::primary_key_oid;
 use pg_query::protobuf::{ConstrType, Constraint};
@@ -184,6 +184,22 @@ fn columns(
     Ok(numbers)
 }
 
+/// The columns that the rows of a constraint's index have along with its key.
+pub(super) fn included(
+    planner: &Planner,
+    record: &TableRecord,
+    constraint: &Constraint,
+) -> SqlResult<Vec<usize>> {
+    let number = |name: &str| {
+        record.column(name).ok_or_else(|| {
+            let message = format!("column \"{name}\" named in key does not exist");
+            planner.error(SqlState::UNDEFINED_COLUMN, message, constraint.location)
+        })
+    };
+    let names = words(&constraint.including);
+    names.iter().map(|name| number(name.as_str())).collect()
+}
+
 /// Why a table is not given another primary key.
 pub(super) fn second_primary_key(record: &TableRecord) -> SqlError {
     let message = format!(
@@ -254,10 +270,12 @@ fn unique(
     for &number in &columns {
         refuse_key_type(draft.planner, record, number, constraint.location)?;
     }
+    let included = included(draft.planner, record, constraint)?;
     let name = match constraint.conname.as_str() {
         "" => {
             let names: Vec<&str> = columns
                 .iter()
+                .chain(&included)
                 .map(|&c| record.columns[c].name.as_str())
                 .collect();
             draft.make_name(&record.schema, &record.name, &names, "key")
@@ -279,6 +297,13 @@ fn unique(
     }
     if is_late {
         record.more.late.push((id, constraint.initdeferred));
+    }
+    if !included.is_empty() {
+        let shown = ShownRecord {
+            included,
+            ..ShownRecord::default()
+        };
+        record.more.shown.push((id, shown));
     }
     record.indexes.push(IndexRecord {
         id,

@@ -6,9 +6,9 @@
 //!
 //! The index is an ordered one whatever was asked for, over the columns with `=` first; the method is kept and shown.
 
-use super::constraint::{refuse_key_type, scope_of};
+use super::constraint::{included, refuse_key_type, scope_of};
 use super::hidden;
-use super::index::{must_have_class, no_class};
+use super::index::{asked_class, must_have_class, no_class};
 use crate::call::direction;
 use crate::draft::Draft;
 use crate::names::{self, inner, required};
@@ -40,10 +40,17 @@ pub(super) fn add(
     refuse_method(method)?;
     let mut columns = Vec::with_capacity(constraint.exclusions.len());
     let mut names = Vec::with_capacity(columns.capacity());
+    let mut classes = Vec::new();
     for node in &constraint.exclusions {
         let (element, operator) = parts(node)?;
         let (column, name) = column(draft, record, element, constraint.location)?;
-        let sign = sign(draft, method, &operator, record.columns[column].ty)?;
+        let ty = record.columns[column].ty;
+        let sign = sign(draft, method, &operator, ty)?;
+        if let Some(name) = names::strings(&element.opclass).last()
+            && let Some(class) = asked_class(draft.planner, method, name, ty)?
+        {
+            classes.push((columns.len(), class));
+        }
         columns.push((column, sign));
         names.push(name);
     }
@@ -51,9 +58,15 @@ pub(super) fn add(
         let message = "access method \"hash\" does not support multicolumn indexes";
         return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     }
+    let included = included(draft.planner, record, constraint)?;
+    if method == "hash" && !included.is_empty() {
+        let message = "access method \"hash\" does not support included columns";
+        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
     let name = match constraint.conname.as_str() {
         "" => {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let along = included.iter().map(|&column| &record.columns[column].name);
+            let names: Vec<&str> = names.iter().chain(along).map(String::as_str).collect();
             draft.make_name(&record.schema, &record.name, &names, "excl")
         }
         name => {
@@ -82,7 +95,8 @@ pub(super) fn add(
     }
     let shown = ShownRecord {
         method: Some(method.to_string()).filter(|method| !matches!(&**method, "" | "btree")),
-        ..ShownRecord::default()
+        classes,
+        included,
     };
     if shown != ShownRecord::default() {
         record.more.shown.push((id, shown));
@@ -137,8 +151,8 @@ fn column(
     element: &IndexElem,
     location: i32,
 ) -> SqlResult<(usize, String)> {
-    let what = if !element.opclass.is_empty() || !element.opclassopts.is_empty() {
-        Some("an operator class in an exclusion constraint")
+    let what = if !element.opclassopts.is_empty() {
+        Some("an operator class with parameters in an exclusion constraint")
     } else if !element.collation.is_empty() {
         Some("a collation in an exclusion constraint")
     } else if direction(element.ordering(), element.nulls_ordering()) != (false, false) {

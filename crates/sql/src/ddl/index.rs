@@ -24,7 +24,7 @@ use crate::scope::Scope;
 use crate::system::{ClassFor, class_for, extension_of_class};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{IndexElem, IndexStmt};
-use quintet_base::{IndexId, SqlError, SqlResult, SqlState, TableId};
+use quintet_base::{IndexId, SqlError, SqlResult, SqlState, SqlType, TableId};
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::TableDef;
 use quintet_ir::{ColumnDef, Expr};
@@ -206,34 +206,40 @@ fn classes(
             must_have_class(planner, &statement.access_method, ty)?;
             continue;
         };
-        let wanted = extension_of_class(name);
-        let made = |wanted: &str| {
-            let mut made = planner.catalog().extensions();
-            made.any(|(_, extension)| extension.name == wanted)
-        };
-        match class_for(&statement.access_method, name, ty) {
-            ClassFor::Unknown if wanted.is_some() => return Err(no_such_class(statement, name)),
-            ClassFor::Other | ClassFor::AnotherType if !wanted.is_none_or(made) => {
-                return Err(no_such_class(statement, name));
-            }
-            ClassFor::Own => {}
-            ClassFor::Other => named.push((place, name.to_string())),
-            ClassFor::AnotherType => {
-                return Err(SqlError::new(
-                    SqlState::DATATYPE_MISMATCH,
-                    format!("operator class \"{name}\" does not accept data type {ty}"),
-                ));
-            }
-            ClassFor::Unknown => {
-                return Err(SqlError::unsupported(format!("operator class {name}")));
-            }
-        }
+        let class = asked_class(planner, &statement.access_method, name, ty)?;
+        named.extend(class.map(|class| (place, class)));
     }
     Ok(named)
 }
 
-fn no_such_class(statement: &IndexStmt, name: &str) -> SqlError {
-    let method = &statement.access_method;
+/// An operator class that was asked for, `None` if it is the type's own of that method.
+pub(super) fn asked_class(
+    planner: &Planner,
+    method: &str,
+    name: &str,
+    ty: SqlType,
+) -> SqlResult<Option<String>> {
+    let wanted = extension_of_class(name);
+    let made = |wanted: &str| {
+        let mut made = planner.catalog().extensions();
+        made.any(|(_, extension)| extension.name == wanted)
+    };
+    match class_for(method, name, ty) {
+        ClassFor::Unknown if wanted.is_some() => Err(no_such_class(method, name)),
+        ClassFor::Other | ClassFor::AnotherType if !wanted.is_none_or(made) => {
+            Err(no_such_class(method, name))
+        }
+        ClassFor::Own => Ok(None),
+        ClassFor::Other => Ok(Some(name.to_string())),
+        ClassFor::AnotherType => Err(SqlError::new(
+            SqlState::DATATYPE_MISMATCH,
+            format!("operator class \"{name}\" does not accept data type {ty}"),
+        )),
+        ClassFor::Unknown => Err(SqlError::unsupported(format!("operator class {name}"))),
+    }
+}
+
+fn no_such_class(method: &str, name: &str) -> SqlError {
     let message =
         format!("operator class \"{name}\" does not exist for access method \"{method}\"");
     SqlError::new(SqlState::UNDEFINED_OBJECT, message)

@@ -399,8 +399,9 @@ pub(super) fn refuse_constraint_clauses(
     );
     let what = if late && !may_be_late {
         "DEFERRABLE"
-    } else if !constraint.including.is_empty() {
-        "INCLUDE"
+    } else if !constraint.including.is_empty() && constraint.contype() == ConstrType::ConstrPrimary
+    {
+        "a primary key with INCLUDE"
     } else if !constraint.indexname.is_empty() {
         "USING INDEX"
     } else if constraint.without_overlaps {

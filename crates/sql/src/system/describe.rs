@@ -681,10 +681,7 @@ impl<'c> Known<'c> {
                     let text = record.predicate(quintet_base::IndexId(number))?;
                     Some(printed_check(&planner, table, text, pretty))
                 });
-                let included = match included.is_empty() {
-                    true => String::new(),
-                    false => format!(" INCLUDE ({})", included.join(", ")),
-                };
+                let included = included_words(table, &shape.included);
                 let nulls = nulls_words(shape.nulls_equal);
                 return Some(format!(
                     "CREATE {}INDEX {} ON {only}{on} USING {} ({}){included}{nulls}{}",
@@ -706,21 +703,27 @@ impl<'c> Known<'c> {
         let own = record.indexes.iter().find(|own| own.id == index.id)?;
         let excluded = record.excluded(index.id)?;
         let planner = self.planner();
-        let element = |column: &usize| {
+        let shape = shape_of(catalog, table, index.id.0, index.asked());
+        let element = |(column, (_, class)): (&usize, &(_, Option<String>))| {
             let operator = excluded.operator(own, *column);
             let key = key_text(&planner, table, *column, pretty);
-            format!("{key} WITH {operator}")
+            let class = class.as_ref().map_or_else(String::new, |class| {
+                let is_seen = |schema: &str| planner.path().iter().any(|known| known == schema);
+                format!(" {}", super::shown_class(catalog, class, is_seen))
+            });
+            format!("{key}{class} WITH {operator}")
         };
-        let elements: Vec<String> = index.asked().iter().map(element).collect();
-        let method = shape_of(catalog, table, index.id.0, index.asked()).method;
+        let elements = index.asked().iter().zip(&shape.classes).map(element);
+        let elements: Vec<String> = elements.collect();
         let predicate = record.predicate(index.id).map(|text| {
             let text = printed_check(&planner, table, text, pretty);
             format!(" WHERE ({text})")
         });
         Some(format!(
-            "EXCLUDE USING {} ({}){}{}",
-            method_name(method),
+            "EXCLUDE USING {} ({}){}{}{}",
+            method_name(shape.method),
             elements.join(", "),
+            included_words(table, &shape.included),
             predicate.unwrap_or_default(),
             late_words(catalog.late(table.id, index.id.0))
         ))
@@ -749,9 +752,11 @@ impl<'c> Known<'c> {
                 if oid == number && is_constraint(oid) {
                     let words = if primary { "PRIMARY KEY" } else { "UNIQUE" };
                     let names = column_names(table, columns).join(", ");
-                    let nulls = nulls_words(shape_of(catalog, table, oid, columns).nulls_equal);
+                    let shape = shape_of(catalog, table, oid, columns);
+                    let nulls = nulls_words(shape.nulls_equal);
+                    let along = included_words(table, &shape.included);
                     let late = late_words(catalog.late(table.id, oid));
-                    return Some(format!("{words}{nulls} ({names}){late}"));
+                    return Some(format!("{words}{nulls} ({names}){along}{late}"));
                 }
             }
             for (place, check) in table.own_checks().enumerate() {
@@ -815,6 +820,14 @@ fn nulls_words(equal: bool) -> &'static str {
     match equal {
         true => " NULLS NOT DISTINCT",
         false => "",
+    }
+}
+
+/// INCLUDE, if there is something to include.
+fn included_words(table: &TableDef, included: &[usize]) -> String {
+    match included {
+        [] => String::new(),
+        some => format!(" INCLUDE ({})", column_names(table, some).join(", ")),
     }
 }
 

@@ -396,6 +396,11 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         "integer",
     ),
     (
+        "password_encryption",
+        "Connections and Authentication / Authentication",
+        "enum",
+    ),
+    (
         "search_path",
         "Client Connection Defaults / Statement Behavior",
         "string",

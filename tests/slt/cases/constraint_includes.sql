@@ -1,0 +1,24 @@
+-- INCLUDE of UNIQUE and EXCLUDE, and operator classes of EXCLUDE.
+create extension if not exists btree_gist;
+create table stays (room int, during int4range, note text, price int, unique (room, note) include (price));
+select conname, conkey, pg_get_constraintdef(oid) from pg_constraint where conrelid = 'stays'::regclass order by conname;
+select pg_get_indexdef(indexrelid), indnatts, indnkeyatts from pg_index where indrelid = 'stays'::regclass;
+insert into stays values (1, '[1,3)', 'a', 10);
+insert into stays values (1, '[3,4)', 'a', 11);
+insert into stays values (1, '[3,4)', 'b', 10);
+alter table stays add constraint apart exclude using gist (room with =, during with &&) include (price, note);
+insert into stays values (1, '[2,3)', 'c', 1);
+insert into stays values (2, '[2,3)', 'c', 1) on conflict do nothing;
+select pg_get_constraintdef(oid) from pg_constraint where conname = 'apart';
+alter table stays add constraint by_class exclude using gist (during range_ops with &&) where (price > 100);
+select conname, pg_get_constraintdef(oid) from pg_constraint where conrelid = 'stays'::regclass and contype = 'x' order by conname;
+alter table stays add unique (room) include (nothing);
+alter table stays add exclude using hash (room with =) include (price);
+alter table stays add unique (price, room) include (note, during);
+select conname, pg_get_constraintdef(oid) from pg_constraint where conrelid = 'stays'::regclass and contype = 'u' order by conname;
+alter table stays add exclude using gist (room range_ops with =);
+alter table stays drop constraint by_class;
+alter table stays drop column price;
+select conname from pg_constraint where conrelid = 'stays'::regclass order by conname;
+drop table stays;
+drop extension btree_gist;
