@@ -50,7 +50,7 @@ mod coerce;
 pub mod command;
 mod composite;
 mod condition;
-mod copy;
+pub mod copy;
 mod ctid;
 mod databases;
 mod ddl;
