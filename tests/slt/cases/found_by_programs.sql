@@ -84,3 +84,9 @@ alter table wide detach partition wide_1
 select relname from pg_class where relname like 'wide%' and relkind in ('i', 'I') order by 1
 drop table wide, wide_1
 drop function half(int)
+create table twice (a int, b int[], primary key (a, a))
+create table twice (a int, unique (a, a))
+create table twice (a int, b int[], c boolean generated always as (array[[1, 2], [3, 4]] @> b) stored)
+create index on twice ((array[[1, 2], [3, 4]] @> b))
+insert into twice values (1, '{2,3}'), (2, '{7}') returning *
+drop table twice
