@@ -100,6 +100,12 @@ create table called (id int primary key default public.add_one(4), n int check (
 create index called_label on called (other.label(n)) where public.sq(n) > 4;
 insert into called (n) values (3);
 insert into called (id, n) values (7, 2), (8, 30);
+create function other.weigh(p pair) returns int language sql immutable as 'select p.n';
+create table carried (id int primary key, ms mood[], p pair default '(ok,1,{})', ps pair[], no bool default (not false),
+    likes bool default (current_date is null), same bool default ('a' like 'b'), label text generated always as (other.label(id)) stored,
+    check (other.weigh('(ok,3,{red})'::pair) > id));
+insert into carried values (1, '{ok,NULL}', '(sad,7,"{red,green}")', '{"(ok,,)",NULL}'), (2, null, null, '{}');
+create view weighed as select id, other.weigh('(ok,3,{red})'::pair) + other.weigh(p) as n from carried;
 create function other.count_up() returns trigger language plpgsql as $$ begin new.times := old.times + tg_argv[0]::int; return new; end $$;
 create function other.never() returns trigger language plpgsql as $$ begin raise exception 'never'; end $$;
 create trigger counts before update of n on watched for each row when (old.n is distinct from new.n)

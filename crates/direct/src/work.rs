@@ -19,7 +19,7 @@ use crate::insert::new_row_id;
 use crate::inverted;
 use crate::keys::{check_length, entry_key, primary_name, row_key};
 use crate::late_key::check_all;
-use crate::rows::{about, check_row, duplicate_rows, encode_row};
+use crate::rows::{about, check_old_row, duplicate_rows, encode_row};
 use crate::write::{is_there, lock_key, remove};
 use quintet_base::{Bytes, SpaceId, SqlError, SqlState, Value};
 use quintet_ir::ddl::Work;
@@ -274,7 +274,7 @@ fn rewrite(
             let id = new_row_id(direct, to, env)?;
             row.push(Value::Int8(id));
         }
-        check_row(to, &row, env)?;
+        check_old_row(to, &row, env)?;
         let key = row_key(to, &row);
         if let Some(primary) = &to.primary_key {
             check_length(&key, primary_name(to))?;

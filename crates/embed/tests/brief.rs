@@ -298,3 +298,22 @@ fn a_commit_that_takes_longer_than_a_moment_is_no_timeout() {
     assert_eq!(tag.as_deref(), Some("DELETE 1"));
     assert_eq!(number(&mut client, "select count(*) from parent"), 2);
 }
+
+/// Goal: steps, which cannot begin anew, are not run within a moment. Method: a statement that was prepared before it had a trigger.
+#[test]
+fn a_statement_that_has_become_steps_is_no_timeout() {
+    let (_dir, db) = open_with(SETUP);
+    let mut client = db.client().unwrap();
+    let before = "prepare p as update t set v = v + 1 where v < 1 and n % 100 = 0";
+    client.query(before).unwrap();
+    client
+        .query(
+            "create function same() returns trigger language plpgsql as 'begin return new; end';
+             create trigger g before update on t for each row execute function same()",
+        )
+        .unwrap();
+    let (_, _, tag) = begun_anew(&mut client, "execute p");
+    assert_eq!(tag, "UPDATE 300");
+    client.session().sync().unwrap();
+    assert_eq!(number(&mut client, "select sum(v) from t"), 300);
+}

@@ -28,7 +28,7 @@ use pg_query::protobuf::{
     OverridingKind, ParamRef, RangeFunction, RangeVar, ResTarget, SelectStmt, SetOperation,
     TypeCast,
 };
-use quintet_base::types::format_type;
+use quintet_base::types::format_declared;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::plan::Plan;
 use quintet_ir::schema::{TableDef, TableRef};
@@ -265,11 +265,11 @@ fn fired(
     for (place, &column) in columns.iter().enumerate() {
         let column = &table.columns[column];
         let value = column_ref(vec![string(format!("c{place}"))]);
-        // There are no arrays of arrays: those come as texts.
-        types.push(column.ty.array_of().unwrap_or(SqlType::TextArray));
-        values.push(match column.ty.array_of() {
+        let array = together(column.ty);
+        types.push(array.unwrap_or(SqlType::TextArray));
+        values.push(match array {
             Some(_) => value,
-            None => as_type(value, column.ty).ok_or_else(|| {
+            None => as_type(planner, value, column.ty).ok_or_else(|| {
                 let name = &column.name;
                 SqlError::unsupported(format!("COPY into column \"{name}\" of a table with {why}"))
             })?,
@@ -295,9 +295,19 @@ fn column_ref(fields: Vec<Node>) -> Node {
     }))
 }
 
-/// A value as one of a type that the parser knows.
-fn as_type(value: Node, ty: SqlType) -> Option<Node> {
-    let sample = format!("NULL::{}", format_type(ty, TypeMod::NONE));
+/// The array in which values of a type come, if they do not come as texts: there are no arrays of arrays, and `unnest` takes
+/// those of rows apart.
+pub fn together(ty: SqlType) -> Option<SqlType> {
+    match ty {
+        SqlType::Composite(_) => None,
+        _ => ty.array_of(),
+    }
+}
+
+/// A value as one of a type.
+fn as_type(planner: &Planner, value: Node, ty: SqlType) -> Option<Node> {
+    let name = planner.with_type_names(format_declared(ty, TypeMod::NONE));
+    let sample = format!("NULL::{name}");
     let Some(NodeEnum::TypeCast(cast)) = parse_expression(&sample).ok()?.node else {
         return None;
     };

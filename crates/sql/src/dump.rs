@@ -14,6 +14,8 @@
 //! before, and back to what it was behind.
 
 use crate::catalog::Catalog;
+use crate::names::inner;
+use crate::parse::parse_expression;
 use crate::partition::{bound_text, key_text};
 use crate::records::{
     CheckOption, CheckRecord, ColumnRecord, CommentRecord, ForeignKeyRecord, SecurityRecord,
@@ -23,6 +25,8 @@ use crate::routine::StoredRoutine;
 use crate::system::policies::command_word;
 use crate::system::{self, triggers::definition_of};
 use crate::temporary::is_temporary;
+use pg_query::NodeEnum;
+use pg_query::protobuf::CoercionForm;
 use quintet_base::objects::name_marked;
 use quintet_base::types::{format_declared, format_type};
 use quintet_base::{RoleId, SqlError, SqlResult, SqlType};
@@ -631,7 +635,7 @@ impl Catalog {
                     text += &format!(" (SEQUENCE NAME {name}{})", options(sequence));
                 }
             }
-            (None, Some(default)) => text += &format!(" DEFAULT {default}"),
+            (None, Some(default)) => text += &format!(" DEFAULT {}", enclosed(default)),
             (None, None) => {}
         }
         if column.not_null {
@@ -656,6 +660,27 @@ impl Catalog {
         );
         text += &clauses_of(key, &names(child, &key.set));
         Ok(text)
+    }
+}
+
+/// An expression as DEFAULT takes it: the grammar has `NOT a`, `a IS NULL` and their kin there in parentheses only, and what stands
+/// behind COLLATE belongs to the column.
+fn enclosed(expression: &str) -> String {
+    let parsed = parse_expression(expression).ok();
+    let is_whole = parsed.is_some_and(|parsed| match inner(&parsed) {
+        Some(NodeEnum::FuncCall(call)) => call.funcformat() != CoercionForm::CoerceSqlSyntax,
+        Some(node) => matches!(
+            node,
+            NodeEnum::AConst(_)
+                | NodeEnum::TypeCast(_)
+                | NodeEnum::SqlvalueFunction(_)
+                | NodeEnum::AArrayExpr(_)
+        ),
+        None => false,
+    });
+    match is_whole {
+        true => expression.to_string(),
+        false => format!("({expression})"),
     }
 }
 
@@ -720,7 +745,7 @@ fn type_text(record: &TypeRecord) -> String {
             let base = format_declared(domain.base, domain.modifier);
             let mut text = format!("CREATE DOMAIN {name} AS {base}");
             if let Some(default) = &domain.default {
-                text += &format!(" DEFAULT {default}");
+                text += &format!(" DEFAULT {}", enclosed(default));
             }
             if domain.not_null {
                 text += " NOT NULL";

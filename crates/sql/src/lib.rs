@@ -51,7 +51,7 @@ pub mod command;
 mod comparable;
 mod composite;
 mod condition;
-mod copy;
+pub mod copy;
 mod ctid;
 mod current;
 mod databases;

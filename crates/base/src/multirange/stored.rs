@@ -73,5 +73,12 @@ pub(crate) fn decode_key(kind: RangeKind, bytes: &mut &[u8]) -> SqlResult<Multir
         ranges.push(range::decode_key(kind, bytes)?);
     }
     let [_] = key::take(bytes)?;
-    Ok(Multirange::new(kind, ranges))
+    let read = ranges.len();
+    let in_order = ranges.windows(2).all(|two| two[0].order(&two[1]).is_lt());
+    let value = Multirange::new(kind, ranges);
+    // None is empty, meets another or stands before a lower one, or the key were not the value's only one.
+    match in_order && value.ranges().len() == read {
+        true => Ok(value),
+        false => Err(key::corrupt()),
+    }
 }

@@ -112,6 +112,7 @@ pub(crate) fn encode_key(range: &Range, out: &mut Vec<u8>) {
 /// # Errors
 /// `XX001`.
 pub(crate) fn decode_key(kind: RangeKind, bytes: &mut &[u8]) -> SqlResult<Range> {
+    let all = *bytes;
     match key::take(bytes)? {
         [KEY_EMPTY] => return Ok(Range::empty(kind)),
         [KEY_BOUNDED] => {}
@@ -132,5 +133,13 @@ pub(crate) fn decode_key(kind: RangeKind, bytes: &mut &[u8]) -> SqlResult<Range>
     };
     let lower = bound(KEY_NO_LOWER, KEY_NEARER_BELOW, KEY_NEARER_ABOVE)?;
     let upper = bound(KEY_NO_UPPER, KEY_NEARER_ABOVE, KEY_NEARER_BELOW)?;
-    Range::new(kind, lower, upper).map_err(|_| key::corrupt())
+    let value = Range::new(kind, lower, upper).map_err(|_| key::corrupt())?;
+    // Bounds that are written otherwise, or enclose nothing, are no key: a value has only one.
+    let read = all.len() - bytes.len();
+    let mut own = Vec::with_capacity(read);
+    encode_key(&value, &mut own);
+    match all.starts_with(&own) && own.len() == read {
+        true => Ok(value),
+        false => Err(key::corrupt()),
+    }
 }

@@ -62,7 +62,8 @@ impl Session {
         let reader = CopyReader::new(copy.format.clone(), names.collect());
         let inserter = RowInserter::new(Arc::clone(&copy.insert))?;
         let fired = copy.fired.as_ref();
-        let fired = fired.map(|procedure| Fired::new(procedure, copy));
+        let fired =
+            fired.map(|procedure| Fired::new(procedure, copy, &self.host.settings.format.objects));
         let fresh = match fired {
             None => self.fresh_spaces(inserter.insert()?),
             Some(_) => Vec::new(),

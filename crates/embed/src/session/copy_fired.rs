@@ -8,12 +8,14 @@ use super::Session;
 use super::copy::CopyInto;
 use super::execute::{Pulled, only_calls_commit};
 use crate::step::{Flow, Pause};
+use quintet_base::objects::ObjectNames;
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlType, Value};
 use quintet_direct::{Run, row_bytes};
 use quintet_ir::{Procedure, out_of_memory};
 use quintet_sql::command::CopyFrom;
+use quintet_sql::copy::together;
 use std::sync::Arc;
 
 /// What the rows of a COPY are kept for.
@@ -22,24 +24,29 @@ pub(super) struct Fired {
     /// The columns so far; taken by the run.
     columns: Vec<Array>,
     bytes: usize,
+    /// As every setting reads it, and nothing is rounded.
+    format: FormatContext,
     /// The INSERT, once the last row has come, with its parameters.
     run: Option<(Box<Run>, Vec<Value>)>,
 }
 
 impl Fired {
-    pub fn new(procedure: &Arc<Procedure>, copy: &CopyFrom) -> Fired {
+    pub fn new(procedure: &Arc<Procedure>, copy: &CopyFrom, objects: &ObjectNames) -> Fired {
         let types = copy.columns.iter();
         let types = types.map(|column| copy.table.columns[*column].ty);
         let empty = |ty: SqlType| Array {
             shape: None,
-            // There are no arrays of arrays.
-            element: ty.array_of().map_or(SqlType::Text, |_| ty),
+            element: together(ty).map_or(SqlType::Text, |_| ty),
             values: Vec::new(),
         };
         Fired {
             procedure: Arc::clone(procedure),
             columns: types.map(empty).collect(),
             bytes: 0,
+            format: FormatContext {
+                objects: objects.clone(),
+                ..FormatContext::default()
+            },
             run: None,
         }
     }
@@ -56,11 +63,9 @@ impl Fired {
         }
         for (column, value) in self.columns.iter_mut().zip(row.drain(..)) {
             column.values.push(match (&value, column.element) {
-                (Value::Array(_), SqlType::Text) => {
+                (Value::Array(_) | Value::Record(_), SqlType::Text) => {
                     let mut text = Vec::new();
-                    // As every setting reads it, and nothing is rounded.
-                    let format = FormatContext::default();
-                    text_format::write(&value, value.natural_type(), &format, &mut text);
+                    text_format::write(&value, value.natural_type(), &self.format, &mut text);
                     let text = String::from_utf8(text).map_err(SqlError::internal)?;
                     Value::text(text)
                 }

@@ -408,6 +408,11 @@ impl Session {
         let verb = portal.prepared.planned.tag;
         // A tag counts the rows that were given since the portal was last suspended.
         let told = portal.told;
+        if matches!(portal.state, PortalState::Calling(_)) && self.host.moment.is_some() {
+            // It was brief as it was planned before a trigger was made, say; its steps cannot begin anew.
+            self.host.moment_is_over.set(true);
+            return Ok(Step::Yielded);
+        }
         if let PortalState::Calling(calling) = &mut portal.state {
             match self.advance_call(calling, &portal.params) {
                 Ok(None) => {}

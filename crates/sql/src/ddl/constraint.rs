@@ -176,7 +176,11 @@ fn columns(
             planner.error(SqlState::UNDEFINED_COLUMN, message, constraint.location)
         })?;
         if numbers.contains(&number) {
-            let message = format!("column \"{name}\" appears twice in key constraint");
+            let what = match constraint.contype() {
+                ConstrType::ConstrPrimary => "primary key",
+                _ => "unique",
+            };
+            let message = format!("column \"{name}\" appears twice in {what} constraint");
             return Err(planner.error(SqlState::DUPLICATE_COLUMN, message, constraint.location));
         }
         numbers.push(number);

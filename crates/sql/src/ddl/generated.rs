@@ -13,7 +13,7 @@ use crate::stored;
 use pg_query::protobuf::Constraint;
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::Expr;
-use quintet_ir::function::Volatility;
+use quintet_ir::function::{NESTED, Volatility};
 use quintet_ir::schema::TableDef;
 
 /// Makes the column that is being added a generated one.
@@ -105,6 +105,8 @@ pub(super) fn is_immutable(expr: &Expr) -> bool {
         Expr::NextVal(_) | Expr::CurrVal(_) | Expr::SetVal { .. } => false,
         // A table's own calls are looked at when they are bound.
         Expr::Routine { callee, .. } => callee.program.is_none(),
+        // It is not folded, but always says the same.
+        Expr::Call { function, .. } if function.name == NESTED.name => true,
         Expr::Call { function, .. } => function.volatility == Volatility::Immutable,
         Expr::Cast { input, to, .. } => quintet_ir::cast::is_immutable(input.ty(), *to),
         _ => true,

@@ -13,7 +13,7 @@ use super::link::Linker;
 use crate::command::{self, Command};
 use crate::names::{inner, required};
 use crate::parse::parse_expression;
-use crate::planner::Planner;
+use crate::planner::{PlanContext, Planner};
 use crate::rewrite::is_volatile_plan;
 use crate::row_value;
 use crate::tree::{node, string};
@@ -24,6 +24,7 @@ use pg_query::protobuf::{
 };
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::limits::PARAMETERS_MAX;
+use quintet_base::types::format_declared;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::routine::{Action, Into, Output, Slot, Step};
 use quintet_ir::statement::{Body, OutputColumn, Procedure};
@@ -399,7 +400,7 @@ impl Embedding<'_, '_> {
             into,
             body,
         });
-        kept.rows()
+        kept.rows(self.context)
     }
 
     /// Arrays for rows of these columns, with none in them.
@@ -503,9 +504,19 @@ impl Kept {
             .collect()
     }
 
+    /// The types of the columns.
+    pub fn types(&self) -> impl Iterator<Item = SqlType> {
+        self.columns.iter().map(|column| column.ty)
+    }
+
+    /// The numbers by which statements name the arrays.
+    pub fn numbers(&self) -> impl Iterator<Item = i32> {
+        self.numbers.iter().copied()
+    }
+
     /// The query that gives them again.
-    pub fn rows(&self) -> SqlResult<Node> {
-        rows_of(&self.numbers, &self.columns)
+    pub fn rows(&self, context: &PlanContext<'_>) -> SqlResult<Node> {
+        rows_of(context, &self.numbers, &self.columns)
     }
 }
 
@@ -583,15 +594,19 @@ fn give(change: &mut NodeEnum, before: &[Node], recursive: bool) -> SqlResult<()
     Ok(())
 }
 
-/// True for an array whose type has a name that is the same for everybody.
+/// True for an array of values whose type can be named.
 fn is_array(ty: SqlType) -> bool {
-    use SqlType::{CompositeArray, EnumArray, RecordArray};
-    ty.element().is_some() && !matches!(ty, EnumArray(_) | CompositeArray(_) | RecordArray)
+    ty.element().is_some() && ty != SqlType::RecordArray
 }
 
 /// `SELECT r.c0 AS name, … FROM unnest($n, …) AS r (c0, …)`; where a column is of a composite type, which unnest would take apart,
 /// `SELECT ($n)[r.o] AS name, … FROM generate_series(1, cardinality($n)) AS r (o)`.
-pub(super) fn rows_of(arrays: &[i32], kept: &[OutputColumn]) -> SqlResult<Node> {
+pub(super) fn rows_of(
+    context: &PlanContext<'_>,
+    arrays: &[i32],
+    kept: &[OutputColumn],
+) -> SqlResult<Node> {
+    let planner = Planner::new(context, "", &[]);
     let columns: Vec<String> = (0..kept.len()).map(|number| format!("c{number}")).collect();
     let by_place = (kept.iter()).any(|column| matches!(column.ty, SqlType::Composite(_)));
     let (call, names) = match (by_place, arrays) {
@@ -632,11 +647,7 @@ pub(super) fn rows_of(arrays: &[i32], kept: &[OutputColumn]) -> SqlResult<Node> 
         };
         let value = match is_array(kept.ty) {
             true => {
-                let name = match kept.ty.element() {
-                    // By its other name it would be of one letter.
-                    Some(SqlType::Bpchar) => "bpchar[]",
-                    _ => kept.ty.name(),
-                };
+                let name = planner.with_type_names(format_declared(kept.ty, TypeMod::NONE));
                 parse_expression(&format!("CAST({source} AS {name})"))?
             }
             false => parse_expression(&source)?,

@@ -23,6 +23,7 @@ mod kept;
 mod late;
 mod parts;
 mod rows;
+mod touched;
 mod upsert;
 
 pub(super) use follow::action;
@@ -244,6 +245,11 @@ impl Firing {
             .map(|(number, column)| (number, column.ty))
             .collect()
     }
+
+    /// Whether a column is made of what the row is in the end: triggers before that see NULL.
+    fn is_generated(&self, number: usize) -> bool {
+        self.table.columns[number].generated.is_some()
+    }
 }
 
 fn boolean(value: bool) -> Expr {
@@ -372,7 +378,7 @@ impl Embedding<'_, '_> {
         }
         match &behind.returned {
             Some(kept) => {
-                let rows = kept.rows()?;
+                let rows = kept.rows(self.context)?;
                 self.plan_alone("", required(inner(&rows))?)
             }
             None => self.as_many_rows(count),

@@ -89,7 +89,7 @@ pub(crate) fn routine(
     let mut variables = parameters(signature);
     let last_parameter = variables.slots.len().saturating_sub(1);
     for rows in &signature.tables {
-        add_rows(&mut variables, rows)?;
+        add_rows(context, &mut variables, rows)?;
     }
     variables.conflict = tree.body.conflict;
     let found = variables.add_slot(
@@ -201,14 +201,18 @@ pub(crate) fn parameters(signature: &Signature) -> Variables {
 }
 
 /// Rows that the routine's statements find under a name.
-fn add_rows(variables: &mut Variables, rows: &RowsNamed) -> SqlResult<()> {
+fn add_rows(
+    context: &PlanContext<'_>,
+    variables: &mut Variables,
+    rows: &RowsNamed,
+) -> SqlResult<()> {
     let mut numbers = Vec::with_capacity(rows.columns.len());
     for column in &rows.columns {
         let slot = variables.hidden(array_of(column.ty)?);
         variables.numbered.push(Some(slot));
         numbers.push(variables.numbered.len() as i32);
     }
-    let query = rows_of(&numbers, &rows.columns)?;
+    let query = rows_of(context, &numbers, &rows.columns)?;
     variables.tables.push((rows.name.clone(), query));
     Ok(())
 }

@@ -7,12 +7,13 @@
 //! *Pretty* is the shorter form, with the parentheses that are needed; the other one has them around each operator.
 
 use crate::call::split_name;
+use crate::composite::type_of_rows;
 use crate::expr::Binder;
 use crate::names::{self, inner};
 use crate::parse::{self, parse_expression};
 use crate::planner::Planner;
 use crate::records::ColumnRecord;
-use crate::routine::{is_routine, matched};
+use crate::routine::{Parameter, is_routine, matched};
 use crate::scope::Scope;
 use crate::types;
 use crate::view::context_of;
@@ -285,7 +286,11 @@ impl Printer<'_, '_, '_> {
             true => quoted(&record.name),
             false => format!("{}.{}", quoted(&record.schema), quoted(&record.name)),
         };
-        Some((name, inputs.map(|parameter| parameter.ty).collect()))
+        let taken = |parameter: &Parameter| match &parameter.row {
+            Some(row) => type_of_rows(catalog, row.id).unwrap_or(SqlType::Unknown),
+            None => parameter.ty,
+        };
+        Some((name, inputs.map(taken).collect()))
     }
 
     /// The text; `None` for a form that is not known here. `wanted`: what an untyped literal is read as.

@@ -11,7 +11,7 @@
 
 use super::{Divided, bound, rows_where, violated};
 use crate::command::Planned;
-use crate::ddl::{hidden, policy, record_of, table_object, trigger};
+use crate::ddl::{hidden, index_column_names, policy, record_of, table_object, trigger};
 use crate::draft::{Draft, owned_sequences, spaces_of};
 use crate::expr::and;
 use crate::from::row_target;
@@ -521,12 +521,15 @@ fn own_record(
     if let Some(KeyRecord { name: own, .. }) = &mut record.primary_key {
         *own = draft.make_name(schema, name, &[], "pkey");
     }
+    let indexes = record.indexes.iter();
+    let called: Vec<Vec<String>> = indexes
+        .map(|index| index_column_names(&record, index))
+        .collect();
     let mut directions = std::mem::take(&mut record.more.directions);
     let mut shown = std::mem::take(&mut record.more.shown);
     let mut nulls_equal = std::mem::take(&mut record.more.nulls_equal);
-    for index in &mut record.indexes {
-        let columns = index.columns.iter();
-        let columns: Vec<&str> = columns.map(|c| record.columns[*c].name.as_str()).collect();
+    for (index, columns) in record.indexes.iter_mut().zip(&called) {
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
         let suffix = if index.constraint { "key" } else { "idx" };
         index.name = draft.make_name(schema, name, &columns, suffix);
         let fresh = IndexId(draft.id());

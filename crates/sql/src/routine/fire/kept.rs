@@ -86,7 +86,7 @@ impl Embedding<'_, '_> {
         event: Event,
         kept: &Kept,
     ) -> SqlResult<()> {
-        let rows = kept.rows()?;
+        let rows = kept.rows(self.context)?;
         let Planned {
             statement, columns, ..
         } = self.plan_alone("", required(inner(&rows))?)?;

@@ -17,7 +17,7 @@ use crate::scope::ROW_ID;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DeleteStmt, RangeVar};
 use quintet_base::{SqlError, SqlResult, SqlType, Value};
-use quintet_ir::plan::{LockStrength, LockTarget, LockWait, Plan};
+use quintet_ir::plan::{LockStrength, LockTarget, LockWait, Plan, SortKey};
 use quintet_ir::routine::Action;
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::{ConflictAction, Delete, Insert, OnConflict, Update};
@@ -36,16 +36,26 @@ impl Embedding<'_, '_> {
             new: self.row_slots(&visible),
             old: Vec::new(),
         };
-        let value = |number: usize, ty| match firing.table.columns[number].generated {
-            // It is made of what the row is in the end.
-            Some(_) => Expr::null(ty),
-            None => insert.values[number].clone(),
+        let value = |number: usize, ty| match firing.is_generated(number) {
+            true => Expr::null(ty),
+            false => insert.values[number].clone(),
         };
         let query = Plan::Project {
             input: Box::new(insert.source.clone()),
             exprs: visible.iter().map(|(n, ty)| value(*n, *ty)).collect(),
         };
-        let into = self.row_of_frame(&seen.new, &visible, 0);
+        let mut into = self.row_of_frame(&seen.new, &visible, 0);
+        let touched = match &insert.conflict {
+            Some(OnConflict {
+                arbiter: Some(arbiter),
+                action: ConflictAction::Update { .. },
+            }) => self.begin_touching(firing, *arbiter, &insert.source)?,
+            _ => None,
+        };
+        let query = match &touched {
+            Some(touched) => touched.marked(query, &visible, &mut into),
+            None => query,
+        };
         let (_, body) = self.apart(|this| {
             this.unless_at_home(firing, &seen, |this| {
                 this.insert_row(firing, &insert, &seen, &behind.checks)?;
@@ -70,7 +80,7 @@ impl Embedding<'_, '_> {
                         assignments,
                         filter: filter.as_ref(),
                     };
-                    this.upsert(firing, &insert, clause, &seen, behind)
+                    this.upsert(firing, &insert, (clause, touched.as_ref()), &seen, behind)
                 }
                 _ => {
                     let added = this.insert_row(firing, &insert, &seen, &behind.checks)?;
@@ -165,6 +175,9 @@ impl Embedding<'_, '_> {
     ) -> SqlResult<()> {
         let visible = firing.visible();
         let new = visible.iter().map(|(number, ty)| {
+            if firing.is_generated(*number) {
+                return Expr::null(*ty);
+            }
             let assigned = update.assignments.iter();
             let mut assigned = assigned.filter(|(column, _)| column == number);
             match assigned.next() {
@@ -434,27 +447,58 @@ pub(super) fn locked(table: &TableRef, source: Plan) -> Plan {
     }
 }
 
-/// Of the rows with one key the first.
+/// Of the rows with one key the first, in the order in which they come.
 fn first_of_each(table: &TableRef, input: Plan, types: &[SqlType]) -> Plan {
     let keys = table.key_columns().into_iter();
-    let numbered = Plan::Window {
+    let keys = keys.map(|n| Expr::Column(n, types[n])).collect();
+    let place = types.len();
+    let (first, turn) = (Expr::Column(place, SqlType::Int8), place + 1);
+    let numbered = by_key(input, place, keys, WindowFunction::RowNumber);
+    let only_first = Plan::Filter {
+        input: Box::new(numbered),
+        predicate: Expr::Compare {
+            op: quintet_ir::CompareOp::Eq,
+            left: Box::new(Expr::Column(turn, SqlType::Int8)),
+            right: Box::new(Expr::Const(Value::Int8(1), SqlType::Int8)),
+        },
+    };
+    sorted(only_first, vec![first])
+}
+
+/// Rows of so many columns with two more: the number of the row, and what a window says over the rows with its key. They come in the order
+/// of their keys, rows with one key in that of their numbers.
+pub(super) fn by_key(input: Plan, width: usize, keys: Vec<Expr>, function: WindowFunction) -> Plan {
+    let number = Expr::Column(width, SqlType::Int8);
+    let numbered = windowed(input, Vec::new(), WindowFunction::RowNumber);
+    // A window takes rows of one partition that stand side by side.
+    let order = keys.iter().cloned().chain([number]);
+    windowed(sorted(numbered, order.collect()), keys, function)
+}
+
+fn windowed(input: Plan, partition: Vec<Expr>, function: WindowFunction) -> Plan {
+    Plan::Window {
         input: Box::new(input),
-        partition: keys.map(|n| Expr::Column(n, types[n])).collect(),
+        partition,
         order: Vec::new(),
         calls: vec![WindowCall {
-            function: WindowFunction::RowNumber,
+            function,
             args: Vec::new(),
             filter: None,
             frame: WindowFrame::usual(),
             ty: SqlType::Int8,
         }],
+    }
+}
+
+pub(super) fn sorted(input: Plan, by: Vec<Expr>) -> Plan {
+    let key = |expr| SortKey {
+        expr,
+        descending: false,
+        nulls_first: false,
     };
-    Plan::Filter {
-        input: Box::new(numbered),
-        predicate: Expr::Compare {
-            op: quintet_ir::CompareOp::Eq,
-            left: Box::new(Expr::Column(types.len(), SqlType::Int8)),
-            right: Box::new(Expr::Const(Value::Int8(1), SqlType::Int8)),
-        },
+    Plan::Sort {
+        input: Box::new(input),
+        keys: by.into_iter().map(key).collect(),
+        top: None,
     }
 }

@@ -11,6 +11,7 @@
 //! ```
 
 use super::rows::returned;
+use super::touched::Touched;
 use super::{Behind, Event, Firing, Seen, boolean, locked};
 use crate::rewrite::{one_row, transform};
 use crate::routine::embed::Embedding;
@@ -92,7 +93,7 @@ impl Embedding<'_, '_> {
         &mut self,
         firing: &Firing,
         insert: &Insert,
-        clause: Clause<'_>,
+        (clause, touched): (Clause<'_>, Option<&Touched>),
         seen: &Seen,
         behind: &Behind,
     ) -> SqlResult<()> {
@@ -123,13 +124,18 @@ impl Embedding<'_, '_> {
             keys: keys.collect(),
             visible,
         };
+        let touched = touched.map(|touched| {
+            let slots = key.iter().filter_map(|n| clash.slot(&seen.new, *n));
+            (touched, slots.collect::<Vec<_>>())
+        });
+        let touched = touched.as_ref();
         let done = self.variables.hidden(SqlType::Bool);
         self.add(Action::Assign {
             slot: done,
             value: boolean(false),
         });
         let (_, body) = self.apart(|this| {
-            this.insert_unless_there(firing, insert, seen, behind)?;
+            this.insert_unless_there(firing, insert, (seen, touched), behind)?;
             let found = key
                 .iter()
                 .filter_map(|n| Some((*n, clash.slot(&seen.new, *n)?)));
@@ -140,7 +146,10 @@ impl Embedding<'_, '_> {
                     slot: done,
                     value: boolean(true),
                 });
-                this.update_there(&clash, insert, behind)
+                if let Some((touched, slots)) = touched {
+                    this.refuse_touched(touched, slots)?;
+                }
+                this.update_there(&clash, insert, behind, touched)
             })?;
             this.add(Action::ForRow {
                 statement: Statement::Query(query),
@@ -162,12 +171,15 @@ impl Embedding<'_, '_> {
         &mut self,
         firing: &Firing,
         insert: &Insert,
-        seen: &Seen,
+        (seen, touched): (&Seen, Option<&(&Touched, Vec<usize>)>),
         behind: &Behind,
     ) -> SqlResult<()> {
         let added = self.insert_row(firing, insert, seen, &behind.checks)?;
         let is_there = self.is_none(added.count)?;
         let (_, otherwise) = self.apart(|this| {
+            if let Some((touched, slots)) = touched {
+                this.touch(touched, slots)?;
+            }
             this.added(firing, behind, added)?;
             this.add(Action::Exit {
                 depth: 0,
@@ -188,6 +200,7 @@ impl Embedding<'_, '_> {
         clash: &Clash<'_>,
         insert: &Insert,
         behind: &Behind,
+        touched: Option<&(&Touched, Vec<usize>)>,
     ) -> SqlResult<()> {
         if let Some(filter) = clash.clause.filter {
             let holds = clash.over_slots(filter)?;
@@ -229,6 +242,7 @@ impl Embedding<'_, '_> {
         for (((number, ty), old), slot) in columns {
             let mut assigned = clash.clause.assignments.iter();
             let value = match assigned.find(|(column, _)| column == number) {
+                _ if clash.firing.is_generated(*number) => Expr::null(*ty),
                 Some((_, value)) => clash.over_slots(value)?,
                 None => Expr::Param(*old, *ty),
             };
@@ -243,6 +257,9 @@ impl Embedding<'_, '_> {
         let asked = (&asked[..], &behind.checks);
         let changed = self.update_row(clash.firing, &clash.keys, &seen, asked)?;
         self.next_if_none(changed.count)?;
+        if let Some((touched, slots)) = touched {
+            self.touch(touched, slots)?;
+        }
         self.behind(
             Event::Update,
             clash.firing,
