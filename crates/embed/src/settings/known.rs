@@ -231,6 +231,13 @@ pub(super) const KNOWN: &[Known] = &[
         "Columns of an index.",
     ),
     known(
+        "password_encryption",
+        "scram-sha-256",
+        Kind::Only,
+        None,
+        "How passwords are kept.",
+    ),
+    known(
         "pg_trgm.similarity_threshold",
         "0.3",
         Kind::Share,
@@ -271,13 +278,6 @@ pub(super) const KNOWN: &[Known] = &[
         Kind::Bool,
         None,
         "Whether the reads of a call are announced to storage before it begins.",
-    ),
-    known(
-        "password_encryption",
-        "scram-sha-256",
-        Kind::Only,
-        None,
-        "How passwords are kept.",
     ),
     known(
         "role",
