@@ -110,7 +110,7 @@ mod write;
 pub use context::{Context, STATEMENT_MEMORY_MAX, Stop, row_bytes};
 pub use direct::Direct;
 pub use dynamic::{Answer, Asked, AskedStatement};
-pub use references::{deferred_tables, set_constraints};
+pub use references::{DeferredTables, deferred_tables, set_constraints};
 pub use row_inserter::RowInserter;
 pub use run::Run;
 pub use sequence::{SEQUENCE_SPACE, reserved};

@@ -227,32 +227,49 @@ fn modes(txn: &Txn) -> Arc<Vec<Mode>> {
 }
 
 /// The tables of the keys that are to be looked at when the transaction commits.
-pub fn deferred_tables(txn: &Txn) -> Vec<TableId> {
+#[derive(Default)]
+pub struct DeferredTables {
+    /// Those whose rows were changed.
+    pub changed: Vec<TableId>,
+    /// These, and those at the other end of the keys.
+    pub all: Vec<TableId>,
+}
+
+/// See [`DeferredTables`].
+pub fn deferred_tables(txn: &Txn) -> DeferredTables {
     let late = txn.attached().iter().rev();
     let late = late.filter_map(|item| item.downcast_ref::<Late>());
     let late = late.take_while(|late| !late.settled);
-    let mut tables = Vec::new();
+    let mut tables = DeferredTables::default();
     for check in late.filter_map(|late| late.check.as_ref()) {
-        let ids = match check {
-            Check::Alone(key) => vec![key.table],
+        let ends = |references: &References, key: usize| {
+            let key = &references.keys[key];
+            let of = |table: usize| references.tables[table].id;
+            (of(key.child), of(key.parent))
+        };
+        let (changed, other) = match check {
+            Check::Alone(key) => (key.table, key.table),
             Check::Parent {
                 references, key, ..
-            }
-            | Check::NoChild {
+            } => ends(references, *key),
+            Check::NoChild {
                 references, key, ..
             } => {
-                let key = &references.keys[*key];
-                let of = |table: usize| references.tables[table].id;
-                vec![of(key.child), of(key.parent)]
+                let (child, parent) = ends(references, *key);
+                (parent, child)
             }
         };
-        for id in ids {
-            if !tables.contains(&id) {
-                tables.push(id);
-            }
-        }
+        note_once(&mut tables.changed, changed);
+        note_once(&mut tables.all, changed);
+        note_once(&mut tables.all, other);
     }
     tables
+}
+
+fn note_once(tables: &mut Vec<TableId>, id: TableId) {
+    if !tables.contains(&id) {
+        tables.push(id);
+    }
 }
 
 /// SET CONSTRAINTS, until the transaction ends.

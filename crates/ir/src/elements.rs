@@ -256,7 +256,9 @@ impl Elements {
             Elements::OfJson | Elements::PathsOfJson => column == SqlType::Jsonb,
             Elements::Words => column == SqlType::TsVector,
             Elements::OfPairs => column == SqlType::Hstore,
-            Elements::Trigrams => matches!(column, SqlType::Text | SqlType::Varchar),
+            Elements::Trigrams => {
+                matches!(column, SqlType::Text | SqlType::Varchar | SqlType::Citext)
+            }
             Elements::Whole => column.element().is_none(),
         }
     }

@@ -10,6 +10,7 @@ use crate::command::{Advisory, AdvisoryCall, Command, Planned};
 use crate::expr::Binder;
 use crate::names::{self, inner};
 use crate::output::{output_name, publish};
+use crate::parse;
 use crate::planner::Planner;
 use crate::routine::any_node;
 use crate::scope::Scope;
@@ -185,6 +186,40 @@ pub(crate) fn plan_advisory(planner: &Planner, select: &SelectStmt) -> SqlResult
         params,
         ..planner.command(command, "SELECT")
     }))
+}
+
+/// Whether a statement is a SELECT of nothing but calls, or casts of them, so that it has one row; none has a query in its arguments.
+pub(crate) fn is_of_calls(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    if !lower.contains("pg_sleep") && !lower.contains("advisory") {
+        return false;
+    }
+    let Ok(mut parsed) = parse::parse(text) else {
+        return false;
+    };
+    let Some(statement @ NodeEnum::SelectStmt(select)) =
+        &parsed.pop().and_then(parse::Parsed::into_node)
+    else {
+        return false;
+    };
+    let bare = SelectStmt {
+        target_list: select.target_list.clone(),
+        limit_option: select.limit_option,
+        op: select.op,
+        ..SelectStmt::default()
+    };
+    let is_call = |target: &Node| match inner(target) {
+        Some(NodeEnum::ResTarget(target)) => target.val.as_deref().is_some_and(|value| {
+            item(value).is_some_and(|item| !item.call.args.iter().any(says_call))
+        }),
+        _ => false,
+    };
+    let has_query = |node: &NodeRef| matches!(node, NodeRef::SubLink(_));
+    parsed.is_empty()
+        && **select == bare
+        && !select.target_list.is_empty()
+        && select.target_list.iter().all(is_call)
+        && !any_node(statement, &has_query)
 }
 
 /// An item of a select list that is a call, or a cast of one.

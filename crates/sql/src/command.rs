@@ -3,9 +3,9 @@
 //! Relies on: `ir`.  Promises: a command needs neither text nor catalogue to be carried out; those
 //! of the transactional path hold IR, the rest are for the session.  Does not: carry anything out.
 
-use crate::catalog::CatalogChange;
+use crate::catalog::{Catalog, CatalogChange};
 use crate::databases::DatabaseChange;
-use crate::records::RecordKey;
+use crate::records::{self, ForeignKeyRecord, RecordKey};
 use quintet_base::{Level, SqlError, SqlType, TableId};
 use quintet_ir::Expr;
 use quintet_ir::Needs;
@@ -262,14 +262,28 @@ impl DdlPlan {
         matches!(self.database, Some(DatabaseChange::Drop { .. }))
     }
 
-    /// Whether it may change one of these tables, or what refers to what.
-    pub fn touches(&self, tables: &[TableId]) -> bool {
+    /// Whether it may change one of these tables, or what refers to what; a key that is new does so for the table that has it.
+    pub fn touches(&self, tables: &[TableId], catalog: &Catalog) -> bool {
         let touches = |change: &CatalogChange| match RecordKey::decode(&change.key) {
             Ok(RecordKey::Table(id)) => tables.contains(&id),
-            Ok(RecordKey::ForeignKey(_) | RecordKey::Partitioning(_)) | Err(_) => true,
+            Ok(RecordKey::ForeignKey(_)) => {
+                added_key(change, catalog).is_none_or(|key| tables.contains(&key.child))
+            }
+            Ok(RecordKey::Partitioning(_)) | Err(_) => true,
             Ok(_) => false,
         };
         !tables.is_empty() && self.changes.iter().any(touches)
+    }
+
+    /// The first of these tables that it changes itself, or gives a foreign key.
+    pub fn first_changed(&self, tables: &[TableId], catalog: &Catalog) -> Option<TableId> {
+        let changed = |change: &CatalogChange| match RecordKey::decode(&change.key) {
+            Ok(RecordKey::Table(id)) => Some(id),
+            Ok(RecordKey::ForeignKey(_)) => added_key(change, catalog).map(|key| key.child),
+            _ => None,
+        };
+        let changed: Vec<TableId> = self.changes.iter().filter_map(changed).collect();
+        tables.iter().find(|id| changed.contains(id)).copied()
     }
 
     /// Whether it changes this table, or this trigger.
@@ -282,6 +296,13 @@ impl DdlPlan {
                 _ => false,
             })
     }
+}
+
+/// The foreign key that a change adds; `None` for one that is there already.
+fn added_key(change: &CatalogChange, catalog: &Catalog) -> Option<ForeignKeyRecord> {
+    let key = records::read_foreign_key(change.value.as_ref()?).ok()?;
+    let is_new = catalog.foreign_keys().all(|other| other.id != key.id);
+    is_new.then_some(key)
 }
 
 /// A call of a function of advisory locks, or of `pg_sleep`.

@@ -561,6 +561,8 @@ fn arbiter(planner: &Planner, into: &Target, infer: &InferClause) -> SqlResult<A
     let same = |columns: &[usize]| {
         let mut columns = columns.to_vec();
         columns.sort_unstable();
+        // An index may have a column twice.
+        columns.dedup();
         columns == wanted
     };
     if table

@@ -226,7 +226,10 @@ impl Binder<'_, '_> {
         if left.ty().is_record() && right.ty().is_record() {
             return composite::compared(self.planner, left, right);
         }
-        if left.ty() == right.ty() && !plain(left.ty()) {
+        // An hstore is sorted, but by symbols of its own.
+        let has_symbol =
+            left.ty() != SqlType::Hstore || matches!(op, CompareOp::Eq | CompareOp::Ne);
+        if left.ty() == right.ty() && !plain(left.ty()) && has_symbol {
             return Ok(ctid::compared(op, left, right));
         }
         let right = match op {

@@ -13,7 +13,9 @@ use crate::classified::Levels;
 use crate::database::Schema;
 use crate::databases::{Closed, Copied};
 use crate::step::{Pause, Reason};
-use quintet_base::{Bytes, Durability, Level, SpaceId, SqlError, SqlResult, SqlState, Timestamp};
+use quintet_base::{
+    Bytes, Durability, Level, SpaceId, SqlError, SqlResult, SqlState, TableId, Timestamp,
+};
 use quintet_direct::{Context, Stop, translate};
 use quintet_ir::Procedure;
 use quintet_ir::ddl::Work;
@@ -85,10 +87,17 @@ impl Session {
         self.refuse_pending((plan, prepared.planned.tag), &schema)?;
         // What was put off knows its tables as they are.
         let put_off = self.txn.as_ref().map(quintet_direct::deferred_tables);
-        if put_off.is_some_and(|tables| plan.touches(&tables))
-            && let Some(pause) = self.check_late_keys()?
-        {
-            return Ok(Changed::Blocked(pause));
+        let put_off = put_off.unwrap_or_default();
+        if plan.touches(&put_off.all, &schema.catalog) {
+            let changed = plan.first_changed(&put_off.changed, &schema.catalog);
+            let checked = self.check_late_keys();
+            let checked = checked.map_err(|error| match changed {
+                Some(table) => pending(error, (table, prepared.planned.tag), &schema),
+                None => error,
+            });
+            if let Some(pause) = checked? {
+                return Ok(Changed::Blocked(pause));
+            }
         }
         Ok(match self.do_change(plan, &schema)? {
             Some(pause) => Changed::Blocked(pause),
@@ -416,4 +425,28 @@ impl Session {
             }
         }
     }
+}
+
+/// A key that is still violated keeps its table from being changed.
+fn pending(error: SqlError, (table, tag): (TableId, &str), schema: &Schema) -> SqlError {
+    let violated = matches!(
+        error.state,
+        SqlState::FOREIGN_KEY_VIOLATION
+            | SqlState::UNIQUE_VIOLATION
+            | SqlState::EXCLUSION_VIOLATION
+    );
+    match schema.catalog.table_by_id(table) {
+        Some(table) if violated => has_pending(tag, &table.name),
+        _ => error,
+    }
+}
+
+/// `55006`.
+pub(super) fn has_pending(tag: &str, name: &str) -> SqlError {
+    let what = tag
+        .strip_suffix(" TABLE")
+        .filter(|what| *what == "TRUNCATE");
+    let what = what.unwrap_or(tag);
+    let message = format!("cannot {what} \"{name}\" because it has pending trigger events");
+    SqlError::new(SqlState::OBJECT_IN_USE, message)
 }

@@ -5,12 +5,13 @@
 //! Does not: call any outside of the transaction, or as somebody else than who commits.
 
 use super::Session;
+use super::change::has_pending;
 use super::dynamic::{Dynamic, Made};
 use super::execute::{Pulled, only_calls_commit};
 use super::portal::Portal;
 use crate::database::Schema;
 use crate::step::Pause;
-use quintet_base::{SqlError, SqlResult, SqlState, Value};
+use quintet_base::{SqlError, SqlResult, Value};
 use quintet_direct::{Direct, Run};
 use quintet_ir::statement::Procedure;
 use quintet_sql::command::DdlPlan;
@@ -264,9 +265,7 @@ impl Session {
                 continue;
             };
             if plan.changes_fired(table, trigger) {
-                let message =
-                    format!("cannot {tag} \"{name}\" because it has pending trigger events");
-                return Err(SqlError::new(SqlState::OBJECT_IN_USE, message));
+                return Err(has_pending(tag, &name));
             }
         }
         Ok(())

@@ -279,6 +279,33 @@ pub(super) fn condition_names(trigger: &TriggerRecord, column: &str) -> bool {
     node.is_some_and(|node| any_node(node, &names_it))
 }
 
+/// Refuses to change the type of a column that a trigger names, or its condition.
+///
+/// # Errors
+/// `0A000`.
+pub(super) fn refuse_change_of_type(
+    draft: &Draft,
+    table: &TableDef,
+    number: usize,
+) -> SqlResult<()> {
+    let column = &table.columns[number].name;
+    let triggers = draft.planner.catalog().triggers_around(table);
+    let names_it = |trigger: &&Arc<TriggerRecord>| {
+        trigger.columns.contains(&number) || condition_names(trigger, column)
+    };
+    match triggers.iter().find(names_it) {
+        None => Ok(()),
+        Some(trigger) => Err(SqlError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "cannot alter type of a column used in a trigger definition",
+        )
+        .detail(format!(
+            "trigger {} on table {} depends on column \"{column}\"",
+            trigger.name, table.name
+        ))),
+    }
+}
+
 /// Sees to it that no trigger names a column that goes.
 ///
 /// # Errors

@@ -11,10 +11,11 @@ use super::raise;
 use super::tokens::Tokens;
 use super::tree::{
     Block, Body, Branch, CursorQuery, Declaration, DynamicSql, Exception, Handler, Header,
-    IntoClause, Statement, StatementKind, Subscript, Target, Variable, VariableKind,
+    IntoClause, SqlText, Statement, StatementKind, Subscript, Target, Variable, VariableKind,
     VariableNumber,
 };
 use super::walk::Walk;
+use crate::advisory::is_of_calls;
 use quintet_base::{SqlError, SqlState};
 use serde_json::Value;
 
@@ -617,6 +618,7 @@ impl Walk<'_> {
                 let sql = DynamicSql {
                     text: statement,
                     fixed: true,
+                    calls: false,
                     arguments: Vec::new(),
                 };
                 return Ok(StatementKind::Dynamic { sql, into: None });
@@ -629,13 +631,26 @@ impl Walk<'_> {
         let statement = self.text_with_gap(text)?;
         // An INTO at the end is no gap, but left out.
         self.skip_to(&[";"])?;
-        Ok(StatementKind::Sql {
-            statement,
-            into: Some(IntoClause {
-                strict: node.flag("strict"),
-                target: self.row_target(node.node("target"))?,
-            }),
+        let into = Some(IntoClause {
+            strict: node.flag("strict"),
+            target: self.row_target(node.node("target"))?,
+        });
+        Ok(match is_of_calls(&statement.text) {
+            true => self.asked_of_session(statement, into),
+            false => StatementKind::Sql { statement, into },
         })
+    }
+
+    /// What only the session can do is asked of it when it is reached.
+    fn asked_of_session(&mut self, text: SqlText, into: Option<IntoClause>) -> StatementKind {
+        self.plans_late = true;
+        let sql = DynamicSql {
+            text,
+            fixed: true,
+            calls: true,
+            arguments: Vec::new(),
+        };
+        StatementKind::Dynamic { sql, into }
     }
 
     /// EXECUTE.
@@ -660,6 +675,7 @@ impl Walk<'_> {
         let mut sql = DynamicSql {
             text: self.text(node.expression(query))?,
             fixed: false,
+            calls: false,
             arguments: Vec::new(),
         };
         let arguments = node.nodes("params");
@@ -703,6 +719,9 @@ impl Walk<'_> {
         let mut query = self.text(Some(&format!("{word}{rest}")))?;
         query.text = text.to_string();
         query.offset += word.len() - "SELECT".len();
-        Ok(StatementKind::Perform(query))
+        Ok(match is_of_calls(&query.text) {
+            true => self.asked_of_session(query, None),
+            false => StatementKind::Perform(query),
+        })
     }
 }

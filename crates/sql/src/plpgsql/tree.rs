@@ -552,6 +552,8 @@ pub(crate) struct DynamicSql {
     pub text: SqlText,
     /// It is the statement itself.
     pub fixed: bool,
+    /// That is a SELECT of one row of what the session does itself (`advisory`).
+    pub calls: bool,
     /// USING.
     pub arguments: Vec<SqlText>,
 }

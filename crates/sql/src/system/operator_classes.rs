@@ -337,6 +337,9 @@ pub(crate) enum ClassFor {
 pub(crate) fn class_for(method_name: &str, name: &str, ty: SqlType) -> ClassFor {
     let method = method(Some(method_name));
     let mut named = classes(method).iter();
+    // A citext is a text whose trigrams nobody sees by case.
+    let of_text = ty == SqlType::Citext && extension_of_class(name).is_some();
+    let ty = if of_text { SqlType::Text } else { ty };
     match named.find(|class| class.1 == name) {
         None => ClassFor::Unknown,
         Some(class) if class.3 != wanted(method, ty) => ClassFor::AnotherType,

@@ -169,6 +169,19 @@ impl Change<'_, '_, '_> {
         let has = |index: &IndexRecord, column: &usize| self.record.is_indexed_by(index, *column);
         let (gone, kept): (Vec<IndexRecord>, _) =
             (all.into_iter()).partition(|index| over.iter().any(|column| has(index, column)));
+        // What the column itself is in goes with it; a constraint that an expression or its predicate has it in depends on it.
+        let excludes =
+            |index: &&IndexRecord| self.record.excluded(index.id).is_some() && !has(index, &number);
+        let excludes: Vec<String> = gone
+            .iter()
+            .filter(excludes)
+            .map(|i| i.name.clone())
+            .collect();
+        let made_of = made_of.into_iter().filter(|n| !self.record.is_hidden(*n));
+        let made_of: Vec<String> = made_of
+            .map(|n| self.record.columns[n].name.clone())
+            .collect();
+        self.release_dependents(&what, &made_of, &excludes, cascade)?;
         self.record.indexes = kept;
         for index in gone {
             hidden::forget(self.draft.planner, &mut self.record, &index);
@@ -179,27 +192,9 @@ impl Change<'_, '_, '_> {
             release_sequence(self.draft, sequence, &what, cascade, &[self.record.id])?;
             self.draft.drop_sequence(sequence);
         }
-        for made in made_of {
-            if self.record.is_hidden(made) {
-                continue;
-            }
-            let made_name = self.record.columns[made].name.clone();
-            if !cascade {
-                return Err(SqlError::new(
-                    SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
-                    format!(
-                        "cannot drop column {name} of table {} because other objects depend on it",
-                        self.record.name
-                    ),
-                )
-                .detail(format!(
-                    "column {made_name} of table {0} depends on column {name} of table {0}",
-                    self.record.name
-                ))
-                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-            }
+        for name in made_of {
             self.drop_column(&AlterTableCmd {
-                name: made_name,
+                name,
                 ..command.clone()
             })?;
         }
@@ -220,6 +215,39 @@ impl Change<'_, '_, '_> {
         column.identity = None;
         self.not_null.retain(|&other| other != number);
         Ok(())
+    }
+
+    /// Columns that are generated from one that goes, and constraints that exclude by it, go too with CASCADE.
+    fn release_dependents(
+        &self,
+        what: &str,
+        generated: &[String],
+        excludes: &[String],
+        cascade: bool,
+    ) -> SqlResult<()> {
+        let table = &self.record.name;
+        let columns = generated.iter();
+        let columns = columns.map(|name| format!("column {name} of table {table}"));
+        let constraints = excludes.iter();
+        let constraints = constraints.map(|name| format!("constraint {name} on table {table}"));
+        let objects: Vec<String> = columns.chain(constraints).collect();
+        if objects.is_empty() {
+            return Ok(());
+        }
+        if cascade {
+            self.planner().notice_cascade(&objects);
+            return Ok(());
+        }
+        let lines = objects
+            .iter()
+            .map(|object| format!("{object} depends on {what}"));
+        let lines: Vec<String> = lines.collect();
+        Err(SqlError::new(
+            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+            format!("cannot drop {what} because other objects depend on it"),
+        )
+        .detail(lines.join("\n"))
+        .hint("Use DROP ... CASCADE to drop the dependent objects too."))
     }
 
     pub(super) fn set_default(&mut self, command: &AlterTableCmd) -> SqlResult<()> {

@@ -7,7 +7,7 @@
 use super::Change;
 use crate::ddl::constraint::scope_of;
 use crate::ddl::table::{collation, default_text};
-use crate::ddl::{generated, hidden, partition, policy, view};
+use crate::ddl::{generated, hidden, partition, policy, trigger, view};
 use crate::expr::Binder;
 use crate::names::{self, inner, required};
 use crate::parse::parse_expression;
@@ -58,6 +58,10 @@ impl Change<'_, '_, '_> {
         }
         view::refuse_change_of_type(self.planner(), self.record.id, number, &command.name)?;
         policy::refuse_change_of_type(self.draft, self.record.id, number, &command.name)?;
+        // A column that this statement adds has none.
+        if number < self.table.columns.len() {
+            trigger::refuse_change_of_type(self.draft, &self.table, number)?;
+        }
         self.recheck_references(number, ty)?;
         let value = match definition.raw_default.as_deref() {
             // USING.

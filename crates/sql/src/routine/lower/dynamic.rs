@@ -35,6 +35,10 @@ impl Lowering<'_, '_, '_> {
         };
         let step = self.dynamic_step(sql, (text, arguments), (rows, is_record));
         self.at.add(Action::Dynamic(Box::new(step)));
+        if sql.calls {
+            // Unlike EXECUTE it says that there was a row.
+            self.set(self.found, Expr::Const(Value::Bool(true), SqlType::Bool));
+        }
         Ok(())
     }
 
@@ -102,14 +106,19 @@ impl Lowering<'_, '_, '_> {
         Ok((text, arguments))
     }
 
-    /// A statement as it stands, with parameters in place of the variables in the query of CREATE TABLE AS; no other one that
-    /// comes here has a query in which PostgreSQL puts them.
+    /// A statement as it stands, with parameters in place of the variables in the query of CREATE TABLE AS, and in calls of what
+    /// the session does; no other one that comes here has a query in which PostgreSQL puts them.
     fn with_arguments(&mut self, text: &str) -> SqlResult<(String, Vec<Expr>)> {
         let plain = || Ok((text.to_string(), Vec::new()));
         let parsed = parse::parse(text).ok().and_then(|mut parsed| parsed.pop());
-        let Some(NodeEnum::CreateTableAsStmt(statement)) = parsed.and_then(Parsed::into_node)
-        else {
-            return plain();
+        let statement = match parsed.and_then(Parsed::into_node) {
+            Some(NodeEnum::CreateTableAsStmt(statement)) => statement,
+            // It has no tables whose columns names might be.
+            Some(query @ NodeEnum::SelectStmt(_)) => {
+                let places = names_in(&query, text);
+                return Ok(self.with_parameters(text, places));
+            }
+            _ => return plain(),
         };
         // Which names are columns is known when the tables are there.
         let columns_first = self.at.variables.conflict == Conflict::Column;
@@ -131,6 +140,11 @@ impl Lowering<'_, '_, '_> {
         {
             return Err(error);
         }
+        Ok(self.with_parameters(text, places))
+    }
+
+    /// A text with parameters in these places, as far as what stands there is a variable.
+    fn with_parameters(&mut self, text: &str, places: Vec<Range<usize>>) -> (String, Vec<Expr>) {
         let mut arguments = Vec::new();
         let mut numbers: BTreeMap<&str, Option<usize>> = BTreeMap::new();
         let mut written = String::new();
@@ -156,7 +170,7 @@ impl Lowering<'_, '_, '_> {
             }
         }
         written.push_str(&text[done..]);
-        Ok((written, arguments))
+        (written, arguments)
     }
 
     pub(super) fn dynamic_step(
@@ -169,7 +183,7 @@ impl Lowering<'_, '_, '_> {
             at: self.landmark(sql.text.offset),
             text,
             arguments,
-            fixed: sql.fixed,
+            fixed: sql.fixed && !sql.calls,
             rows,
             is_record,
             reads_only: !self.signature.may_write,

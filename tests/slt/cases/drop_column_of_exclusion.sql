@@ -1,0 +1,32 @@
+-- A column that an exclusion constraint's expression or predicate names stays, unless with CASCADE; one that the constraint excludes by goes with it.
+create table de (a int, b int, c int, d int generated always as (b + 1) stored, exclude using btree (a with =) where (b > 0), constraint de_sum exclude using btree ((a + c) with =), constraint de_c exclude (c with =) include (b));
+alter table de drop column b;
+alter table de drop column c;
+alter table de drop column a;
+insert into de values (1, 1, 1), (2, 2, 3);
+insert into de values (1, 1, 4);
+insert into de values (3, 1, 0);
+alter table de drop column c cascade;
+select conname from pg_constraint where conrelid = 'de'::regclass order by 1;
+insert into de values (3, 1);
+insert into de values (3, 1);
+alter table de drop column b cascade;
+select conname from pg_constraint where conrelid = 'de'::regclass order by 1;
+insert into de values (3);
+select * from de order by 1;
+drop table de;
+-- Indexes and checks go without a word.
+create table de (a int, b int check (b > 0), c int);
+create index de_i on de (a) where b > 0;
+create index de_j on de ((a + c));
+alter table de drop column b;
+alter table de drop column c;
+select indexname from pg_indexes where tablename = 'de';
+drop table de;
+create table de (a int, b int, constraint de_x exclude (a with =) where (b > 0));
+alter table de drop column b, drop constraint de_x;
+alter table de drop constraint de_x, drop column b;
+drop table de;
+create table de (a int, b int, constraint de_x exclude (a with =) where (a > 0));
+alter table de drop column a;
+drop table de;
