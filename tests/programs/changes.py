@@ -13,6 +13,9 @@ class Changes(Queries):
         return self.held.get(table.name, [])
 
     def target(self):
+        temporary = [table for table in self.model.of("t") if table.changeable()]
+        if temporary and self.chance(0.12):
+            return self.dice.choice(temporary)
         tables = [table for table in self.model.stored(roots=False) if table.changeable() and (not table.part or self.chance(0.2))]
         return self.dice.choice(tables or [table for table in self.model.stored(roots=False) if table.changeable()])
 
