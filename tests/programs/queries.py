@@ -35,7 +35,7 @@ class Queries:
         if fitting and roll < 0.55:
             return self.dice.choice(fitting)
         calls = [(name, takes) for name, takes, gives in self.model.functions if gives == kind] if self.model else []
-        if depth > 0 and calls and self.chance(0.2):
+        if depth > 0 and calls and self.chance(0.3):
             name, takes = self.dice.choice(calls)
             return f"{name}({self.typed(takes, scope, depth - 1, pure)})"
         made = [text for text in kinds.MAKES.get(kind, []) if not (pure and re.search(kinds.CHANGING, text))]

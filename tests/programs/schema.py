@@ -263,7 +263,7 @@ class Schema(Changes):
         """Functions that tables, views, indexes and triggers may call."""
         functions = self.model.functions
         roll = self.dice.random()
-        if len(functions) < 3 or roll < 0.3 and len(functions) < 6:
+        if len(functions) < 2 or roll < 0.3 and len(functions) < 6:
             takes, gives, body = self.pick(*BODIES)
             name = f"{self.pick('', '', 'aside.')}{self.fresh('f')}"
             if self.chance(0.5):
@@ -312,7 +312,7 @@ class Schema(Changes):
         """One statement or several."""
         if len(self.model.stored()) < 4:
             return self.create_table()
-        if self.chance(0.12):
+        if self.chance(0.2):
             return [self.change_function()]
         if self.chance(0.06):
             return [self.create_temporary()]

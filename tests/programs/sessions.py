@@ -27,18 +27,21 @@ class Sessions(Schema):
             name = f"{self.fresh('c')}_of_{table.name}"
             scope = list(table.columns.items())
             one = self.one_row(table, table.name)
-            if one and self.chance(0.3):
-                # Without a lock: a plain scan of one row.
-                return [f"declare {name} cursor for select * from {table.name} where {one}", f"fetch 1 from {name}"]
+            if one and table.form != "p" and self.chance(0.3):
+                # Without a lock: a plain scan of one row, of a table that PostgreSQL reads as one.
+                return [f"declare {name} cursor for select * from {table.name} where {one}", f"fetch 1 from {name}", *self.at_cursor(name, table)]
             limit = self.where(scope, 0.5, 0)
-            return [f"declare {name} cursor for select * from {table.name}{limit} order by {', '.join(table.key)} for {self.pick('update', 'no key update')}", f"fetch {self.pick(1, 2)} from {name}"]
+            return [f"declare {name} cursor for select * from {table.name}{limit} order by {', '.join(table.key)} for {self.pick('update', 'no key update')}", f"fetch {self.pick(1, 2)} from {name}", *self.at_cursor(name, table)]
         name, table = self.dice.choice(cursors)
         if roll < 0.5:
             return [self.pick(f"fetch next from {name}", f"fetch {self.dice.randint(1, 4)} from {name}", f"move {self.dice.randint(1, 2)} in {name}")]
         if roll < 0.55:
             return [f"close {self.pick(name, name, 'all')}"]
+        return self.at_cursor(name, table)
+
+    def at_cursor(self, name, table):
         scope = [(f"{table.name}.{c}", k) for c, k in table.columns.items()]
-        if roll < 0.7:
+        if self.chance(0.3):
             return [f"delete from {table.name} where current of {name}{self.returning(table, 0.4)}"]
         assigned = self.assigned(table, table.key, scope)
         if not assigned:
