@@ -13,6 +13,9 @@ class Changes(Queries):
         return self.held.get(table.name, [])
 
     def target(self):
+        temporary = [table for table in self.model.of("t") if table.changeable()]
+        if temporary and self.chance(0.12):
+            return self.dice.choice(temporary)
         tables = [table for table in self.model.stored(roots=False) if table.changeable() and (not table.part or self.chance(0.2))]
         return self.dice.choice(tables or [table for table in self.model.stored(roots=False) if table.changeable()])
 
@@ -158,7 +161,7 @@ class Changes(Queries):
         return f"delete from {table.name} where {self.condition(scope, 1)} and {self.condition(scope, 1)}{self.returning(table)}"
 
     def merge(self):
-        tables = [t for t in self.model.stored() if len(t.key) == 1 and not t.for_statements]
+        tables = [t for t in self.model.stored() if len(t.key) == 1 and not t.for_statements and not t.for_columns]
         if len(tables) < 2:
             return self.update()
         table, source = self.dice.choice(tables), self.dice.choice(tables)

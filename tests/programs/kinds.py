@@ -7,6 +7,7 @@ Does not: know tables.
 
 # What the types need; run once by both.
 SET_UP = [
+    "create schema aside",
     "create extension citext",
     "create extension hstore",
     "create extension btree_gin",

@@ -9,15 +9,15 @@ import time
 
 from harness import BINARY, Options, Reference, check, directory, run, server, test
 
-from . import kinds, schema
+from . import kinds, schema, sessions
 from .model import Model
-from .sides import DEFINITIONS, Differs, Side, Sides, Slow
+from .sides import DEFINITIONS, SEARCH_PATH, Differs, Side, Sides, Slow
 
 # Statements between two looks at everything.
 STRETCH = 250
 
 
-class Program(schema.Schema):
+class Program(sessions.Sessions):
     """One seed's statements, and what they are told to."""
 
     def __init__(self, seed, here, postgres, kept, prefix):
@@ -38,6 +38,7 @@ class Program(schema.Schema):
         for address, user, first in self.places():
             new_database(address, user, first, self.database)
         self.sides = Sides(self.connect(), Side(self.postgres[0], self.postgres[1], self.database), self.told)
+        self.told(SEARCH_PATH)
         for line in kinds.SET_UP + schema.LOGS:
             check(self.sides.both(line), line)
         self.block = self.savepoint = False
@@ -52,7 +53,7 @@ class Program(schema.Schema):
 
     def look_at_keys(self):
         self.held = {}
-        for table in self.model.stored(roots=False):
+        for table in self.model.stored(roots=False) + self.model.of("t"):
             if table.key and all(column in table.columns for column in table.key):
                 parts = ", ".join(f"quote_literal({column}) || '::{table.columns[column]}'" for column in table.key)
                 rows = self.sides.postgres.wire.query(f"select {parts} from {table.name} limit 60")[1]
@@ -109,10 +110,18 @@ class Program(schema.Schema):
             self.again()
         elif roll < 0.8:
             self.tell(self.query())
+        elif roll < 0.85:
+            for text in self.session_step():
+                self.tell(text)
+            self.look()
         else:
-            for text in self.schema_change():
+            if self.model.cursors:
+                self.tell("close all")
+            self.lasting = True
+            for text in [f"drop table {name}" for name, _ in self.model.seen()] + self.schema_change():
                 self.tell(text)
                 self.look()
+            self.lasting = False
 
     def again(self):
         """Statements that were prepared before, whatever has become of what they name."""
@@ -128,7 +137,7 @@ class Program(schema.Schema):
         """Everything, and what indexes may answer of it."""
         made = []
         for table in self.model.tables.values():
-            if not table.columns:
+            if not table.columns or table.form == "t":
                 continue
             made.append(f"select * from {table.name}")
             if table.form == "v" or table.name.startswith("log_"):
@@ -153,6 +162,11 @@ class Program(schema.Schema):
         # A dump has no rows of them.
         for view in self.model.of("m"):
             self.sides.both(f"refresh materialized view {view.name}")
+        self.sides.alike([f"select * from {table.name}" for table in self.model.of("t")], said)
+        for name, table in self.model.seen():
+            link = " and ".join(f"s.{column} = {table.name}.{column}" for column in table.key)
+            text = f"select count(*) from {table.name} join {name} s on {link} where {table.name}::text = s.was and {table.name}.xmin <> s.version"
+            check(self.sides.quintet.ask(text)[2] == [["0"]], "another version of the same row:", text)
         questions = self.questions()
         self.sides.alike(questions, said)
         self.sides.worded(DEFINITIONS, said)
@@ -167,6 +181,8 @@ class Program(schema.Schema):
         self.server.start()
         self.sides.quintet = self.connect()
         self.sides.postgres.ask("deallocate all")
+        self.sides.postgres.ask("discard temp")
+        self.look()
         self.prepared = []
         self.sides.alike(questions, "after a kill: ")
         check([self.sides.quintet.ask(text) for text in DEFINITIONS] == definitions, "definitions after a kill")

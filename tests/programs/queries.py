@@ -13,6 +13,8 @@ class Queries:
         self.dice = dice
         self.model = None
         self.names = 0
+        # Whether what is made outlives the session: it can have no temporary tables then.
+        self.lasting = False
 
     def pick(self, *ways):
         return self.dice.choice(ways)
@@ -32,6 +34,10 @@ class Queries:
         fitting = [text for text, other in scope if other == kind]
         if fitting and roll < 0.55:
             return self.dice.choice(fitting)
+        calls = [(name, takes) for name, takes, gives in self.model.functions if gives == kind] if self.model else []
+        if depth > 0 and calls and self.chance(0.3):
+            name, takes = self.dice.choice(calls)
+            return f"{name}({self.typed(takes, scope, depth - 1, pure)})"
         made = [text for text in kinds.MAKES.get(kind, []) if not (pure and re.search(kinds.CHANGING, text))]
         if depth > 0 and roll < 0.8 and made:
             return "(" + self.filled(self.dice.choice(made), scope, depth - 1, pure) + ")"
@@ -101,14 +107,17 @@ class Queries:
     def item(self, table, name):
         return f"{table.name} {name}", [(f"{name}.{column}", kind) for column, kind in table.columns.items()]
 
+    def readable(self):
+        return self.model.of("r", "p", "v", "m") if self.lasting else self.model.of("r", "p", "v", "m", "t")
+
     def source(self, most=3):
-        table = self.dice.choice(self.model.of("r", "p", "v", "m"))
+        table = self.dice.choice(self.readable())
         text, scope = self.item(table, self.name())
         for _ in range(self.dice.randint(0, most - 1)):
             name = self.name()
             roll = self.dice.random()
             if roll < 0.15:
-                table = self.dice.choice(self.model.of("r", "p", "v", "m"))
+                table = self.dice.choice(self.readable())
                 inner_text, inner = self.item(table, self.name())
                 shown = self.dice.sample(inner, min(len(inner), 2))
                 right = f"lateral (select {', '.join(f'{c} as c{n}' for n, (c, _) in enumerate(shown))} from {inner_text} where {self.joined(inner, scope)}) {name}"
@@ -118,7 +127,7 @@ class Queries:
             if roll < 0.2:
                 text, scope = f"{text} cross join lateral few({self.typed('integer', scope, 0)}) {name}", scope + [(name, "integer")]
                 continue
-            table = self.dice.choice(self.model.of("r", "p", "v", "m"))
+            table = self.dice.choice(self.readable())
             right, new = self.item(table, name)
             link = self.joined(scope, new)
             if link == "true" and self.chance(0.8):

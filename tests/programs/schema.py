@@ -9,8 +9,10 @@ from .changes import Changes
 LOGS = [
     "create table log_rows (place text, op text, old text, new text)",
     "create table log_counts (place text, op text, old bigint, new bigint)",
+    # A row that is a variable and whose fields are all NULL is NULL, see sql.md.
+    """create function shown(t text) returns text language sql immutable as $$ select nullif(regexp_replace(left(t, 60), '^[(],*[)]$', ''), '') $$""",
     """create function log_row() returns trigger language plpgsql as $$ begin
-        insert into log_rows values (tg_argv[0], tg_op || ' ' || tg_when, case when tg_op <> 'INSERT' then left(old::text, 60) end, case when tg_op <> 'DELETE' then left(new::text, 60) end);
+        insert into log_rows values (tg_argv[0], tg_op || ' ' || tg_when, case when tg_op <> 'INSERT' then shown(old::text) end, case when tg_op <> 'DELETE' then shown(new::text) end);
         if tg_op = 'DELETE' then return old; end if; return new; end $$""",
     """create function log_new() returns trigger language plpgsql as $$ begin
         insert into log_counts select tg_argv[0], tg_op, null, count(*) from added; return null; end $$""",
@@ -27,6 +29,19 @@ LOGS = [
         for r in select place, count(*) as c from log_rows group by place order by place loop
             begin insert into log_counts values (r.place, 'shift', k, r.c / nullif(n, 0)); exception when division_by_zero then insert into log_counts values (r.place, 'zero', k, null); end;
         end loop; end $$""",
+]
+
+
+# Takes, gives, and how.
+BODIES = [
+    ("integer", "integer", "coalesce(a, 0) % 7 + 1"),
+    ("integer", "text", "'n' || coalesce(a, 0) % 50"),
+    ("text", "integer", "length(coalesce(a, ''))"),
+    ("text", "text", "left(a, 3) || '-'"),
+    ("text", "boolean", "a like '%a%'"),
+    ("integer", "boolean", "a > 3"),
+    ("date", "integer", "extract(month from a)::int"),
+    ("jsonb", "text", "left(a ->> 'a', 9)"),
 ]
 
 
@@ -65,7 +80,8 @@ class Schema(Changes):
             column = f"c{number}"
             text = f"{column} {self.declared(kind)}"
             roll = self.dice.random()
-            parents = [table for table in self.model.stored() if len(table.key) == 1 and table.columns.get(table.key[0])]
+            # Of two keys to one table, whose actions differ, it matters which row goes first.
+            parents = [table for table in self.model.stored() if len(table.key) == 1 and table.columns.get(table.key[0]) and not any(f"references {table.name}" in line for line in lines)]
             if roll < 0.2 and parents:
                 parent = self.dice.choice(parents)
                 kind = parent.columns[parent.key[0]]
@@ -157,7 +173,7 @@ class Schema(Changes):
         views = [v for v in self.model.of("v") if self.chance(0.1)]
         if views and not any(view.triggers for view in views):
             return f"create trigger {name} instead of insert or update or delete on {views[0].name} for each row execute function log_row('{views[0].name}')"
-        table = self.dice.choice(self.model.stored())
+        table = self.dice.choice(self.model.of("t") if self.model.of("t") and self.chance(0.25) else self.model.stored())
         free = table.changeable()
         event = self.pick("insert", "update", "delete", "insert or update", "insert or update or delete", f"update of {self.dice.choice(free)}" if free else "update")
         roll = self.dice.random()
@@ -219,7 +235,7 @@ class Schema(Changes):
         if roll < 0.68:
             return f"{alter} add constraint {self.fresh('k')} check ({self.condition(list(table.columns.items()), 1, True)} or {column} is null or {self.condition(list(table.columns.items()), 0, True)}){self.pick('', ' not valid')}"
         if roll < 0.74:
-            parents = [t for t in self.model.stored() if len(t.key) == 1 and t.columns.get(t.key[0]) == kind]
+            parents = [t for t in self.model.stored() if len(t.key) == 1 and t.columns.get(t.key[0]) == kind and all(t.name != other for _, other, _ in table.references)]
             if parents:
                 parent = self.dice.choice(parents)
                 return f"{alter} add constraint {self.fresh('k')} foreign key ({column}) references {parent.name}{self.actions(kind)}{'' if table.parts else self.pick('', ' not valid')}"
@@ -239,7 +255,41 @@ class Schema(Changes):
         ranges = [c for c, k in table.columns.items() if k.endswith("range")]
         if ranges:
             return f"{alter} add constraint {self.fresh('k')} exclude using gist ({self.dice.choice(ranges)} with &&) where ({self.condition(list(table.columns.items()), 0, True)})"
+        if self.chance(0.5):
+            return f"alter table {table.name} set schema {self.pick('public', 'aside')}"
         return f"alter table {table.name} rename to {self.fresh('t')}"
+
+    def change_function(self):
+        """Functions that tables, views, indexes and triggers may call."""
+        functions = self.model.functions
+        roll = self.dice.random()
+        if len(functions) < 2 or roll < 0.3 and len(functions) < 6:
+            takes, gives, body = self.pick(*BODIES)
+            name = f"{self.pick('', '', 'aside.')}{self.fresh('f')}"
+            if self.chance(0.5):
+                return f"create function {name}(a {takes}) returns {gives} language sql immutable as $$ select {body} $$"
+            return f"create function {name}(a {takes}) returns {gives} language plpgsql immutable as $$ begin return {body}; end $$"
+        name, takes, gives = self.dice.choice(functions)
+        if roll < 0.55:
+            return f"alter function {name}({takes}) rename to {self.fresh('f')}"
+        if roll < 0.65:
+            return f"alter function {name}({takes}) set schema {self.pick('public', 'aside')}"
+        return f"drop function {name}({takes}){self.pick('', ' cascade', ' cascade')}"
+
+    def create_temporary(self):
+        """As other tables, but of the session."""
+        if len(self.model.of("t")) > 2:
+            return f"drop table {self.dice.choice(self.model.of('t')).name}"
+        scope = [("id", "integer")]
+        lines = ["id integer primary key"]
+        for number in range(self.dice.randint(1, 4)):
+            kind = self.kind()
+            scope.append((f"c{number}", kind))
+            lines.append(f"c{number} {self.declared(kind)}{self.pick('', '', f' default {self.value(kind, [], 1, True)}')}")
+        if self.chance(0.3):
+            lines.append(f"check ({self.condition(scope, 1, True)} or id is not null)")
+        ending = self.pick("", "", "", " on commit delete rows", " on commit drop")
+        return f"create temporary table {self.fresh('t')} ({', '.join(lines)}){ending}"
 
     def drop(self):
         roll = self.dice.random()
@@ -262,6 +312,10 @@ class Schema(Changes):
         """One statement or several."""
         if len(self.model.stored()) < 4:
             return self.create_table()
+        if self.chance(0.2):
+            return [self.change_function()]
+        if self.chance(0.06):
+            return [self.create_temporary()]
         roll = self.dice.random()
         if roll < 0.12 and len(self.model.stored()) < 9:
             return self.create_table()

@@ -9,6 +9,8 @@ import re
 
 from slt.wire import Failed, Wire
 
+from .model import SCHEMAS
+
 # What Quintet says of constraints that wait, when the schema changes.
 EARLY = ("23503", "P1234")
 # So many milliseconds a statement may take.
@@ -21,13 +23,15 @@ ODD = ("42P22", "55006", "0A000", "55000", "42883")
 # Numbers of types from here on are the database's own.
 OWN_TYPES = 10_000
 
+SEARCH_PATH = "set search_path = public, aside"
+
 DEFINITIONS = [
-    "select relname, pg_get_viewdef(oid) from pg_class where relkind in ('v', 'm') and relnamespace = 'public'::regnamespace",
-    "select c.relname, pg_get_indexdef(c.oid) from pg_class c where relkind in ('i', 'I') and relnamespace = 'public'::regnamespace",
-    "select conrelid::regclass::text, conname, pg_get_constraintdef(oid), convalidated from pg_constraint where connamespace = 'public'::regnamespace and contype <> 't' and conparentid = 0",
-    "select tgrelid::regclass::text, tgname, pg_get_triggerdef(oid), tgenabled::text from pg_trigger where not tgisinternal and tgparentid = 0",
-    "select table_name, column_name, column_default, is_nullable, data_type, is_generated, generation_expression from information_schema.columns where table_schema = 'public'",
-    "select c.relname, pg_get_expr(relpartbound, c.oid), pg_get_partkeydef(c.oid) from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')",
+    f"select relname, pg_get_viewdef(oid) from pg_class where relkind in ('v', 'm') and relnamespace in {SCHEMAS}",
+    f"select c.relname, pg_get_indexdef(c.oid) from pg_class c where relkind in ('i', 'I') and relnamespace in {SCHEMAS}",
+    f"select conrelid::regclass::text, conname, pg_get_constraintdef(oid), convalidated from pg_constraint where connamespace in {SCHEMAS} and contype <> 't' and conparentid = 0",
+    "select tgrelid::regclass::text, tgname, pg_get_triggerdef(oid), tgenabled::text from pg_trigger where not tgisinternal and tgparentid = 0 and tgrelid in (select oid from pg_class where relpersistence <> 't')",
+    "select table_name, column_name, column_default, is_nullable, data_type, is_generated, generation_expression from information_schema.columns where table_schema in ('public', 'aside')",
+    f"select c.relname, pg_get_expr(relpartbound, c.oid), pg_get_partkeydef(c.oid) from pg_class c where relnamespace in {SCHEMAS} and relkind in ('r', 'p')",
 ]
 
 
@@ -57,6 +61,7 @@ class Side:
         self.wire.socket.settimeout(PATIENCE / 1000 * 4)
         self.wire.query(f"set statement_timeout = {PATIENCE}")
         self.wire.query("set client_min_messages = error")
+        self.wire.query(SEARCH_PATH)
 
     def ask(self, text):
         try:

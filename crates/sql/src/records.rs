@@ -119,6 +119,22 @@ pub(crate) struct TableMore {
     pub excluded: Exclusions,
 }
 
+impl TableMore {
+    /// Whatever is said of an index is said of it by its new number.
+    pub fn renumber(&mut self, old: IndexId, new: IndexId) {
+        let directions = self.directions.iter_mut().map(|(id, _)| id);
+        let shown = self.shown.iter_mut().map(|(id, _)| id);
+        let predicates = self.hidden.predicates.iter_mut().map(|(id, _)| id);
+        let late = self.late.iter_mut().map(|(id, _)| id);
+        let excluded = self.excluded.iter_mut().map(|(id, _)| id);
+        let all = directions.chain(shown).chain(predicates);
+        let all = all.chain(late).chain(excluded).chain(&mut self.nulls_equal);
+        for id in all.filter(|id| **id == old) {
+            *id = new;
+        }
+    }
+}
+
 /// Indexes of EXCLUDE constraints.
 type Exclusions = Vec<(IndexId, ExclusionRecord)>;
 

@@ -4,6 +4,7 @@
 //! anew when the domain changes, so that what is checked and filled in follows it.  Does not: domains over domains,
 //! arrays of domains, constraints that are not valid (0A000).
 
+use super::moving;
 use super::table::default_text;
 use super::user_type::{as_relation, begin, type_object};
 use super::{generated, record_of};
@@ -79,7 +80,12 @@ pub(super) fn create(planner: &Planner, statement: &CreateDomainStmt) -> SqlResu
                 )?;
             }
             ConstrType::ConstrCheck => {
-                let check = check(&mut draft, &record.name, &domain, constraint)?;
+                let check = check(
+                    &mut draft,
+                    (&record.schema, &record.name),
+                    &domain,
+                    constraint,
+                )?;
                 domain.checks.push(check);
             }
             ConstrType::ConstrUnique => {
@@ -101,7 +107,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateDomainStmt) -> SqlResu
 
 fn check(
     draft: &mut Draft,
-    name: &str,
+    (schema, name): (&str, &str),
     domain: &DomainRecord,
     constraint: &Constraint,
 ) -> SqlResult<DomainCheckRecord> {
@@ -122,10 +128,11 @@ fn check(
         }
         own => own.to_string(),
     };
+    let text = moving::at_home(planner, schema, expression_text(node)?)?;
     Ok(DomainCheckRecord {
         id: draft.id(),
         name: own,
-        text: expression_text(node)?,
+        text,
     })
 }
 
@@ -163,7 +170,12 @@ pub(super) fn alter(planner: &Planner, statement: &AlterDomainStmt) -> SqlResult
                 if constraint.skip_validation {
                     return Err(SqlError::unsupported("NOT VALID of a domain's constraint"));
                 }
-                let check = check(&mut draft, &found.name, &domain, constraint)?;
+                let check = check(
+                    &mut draft,
+                    (&found.schema, &found.name),
+                    &domain,
+                    constraint,
+                )?;
                 domain.checks.push(check);
             }
             _ => return Err(SqlError::unsupported("this constraint of a domain")),

@@ -3,6 +3,7 @@
 //! Relies on: the table's record.  Promises: an expression gives the same for the same row, and names no other
 //! generated column.  Does not: compute; see `crate::generated`. Virtual ones (0A000).
 
+use super::moving;
 use crate::catalog::Catalog;
 use crate::names::required;
 use crate::parse::expression_text;
@@ -41,6 +42,7 @@ pub(super) fn add(
         return Err(wrong("default"));
     }
     let text = expression_text(required(constraint.raw_expr.as_deref())?)?;
+    let text = moving::at_home(planner, &record.schema, text)?;
     record.more.generated.push((number, text));
     Ok(())
 }

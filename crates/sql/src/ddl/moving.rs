@@ -385,12 +385,15 @@ pub(super) fn spelled_out(inside: &Planner, text: String) -> SqlResult<String> {
 /// # Errors
 /// What the parser says.
 pub(super) fn at_home(planner: &Planner, schema: &str, text: String) -> SqlResult<String> {
-    if is_temporary(schema) {
-        return Ok(text);
-    }
     let moves = Moves::new("", "");
+    let mut before = planner.path().to_vec();
+    if is_temporary(schema) {
+        // Looked at first, whether the path says so or not.
+        before.retain(|other| other != schema);
+        before.insert(0, schema.to_string());
+    }
     let paths = Paths {
-        before: planner.path().to_vec(),
+        before,
         after: home(planner.catalog(), &moves, schema, None).before,
     };
     let now = respelling(planner, &moves).expression(&text, &paths)?;

@@ -20,6 +20,7 @@ use crate::partition::PartitioningRecord;
 use crate::planner::Planner;
 use crate::records::{ForeignKeyRecord, IndexRecord, KeyRecord, TableRecord};
 use crate::rewrite::transform;
+use crate::system::primary_key_oid;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AlterTableCmd, AlterTableType, PartitionCmd, RangeVar};
 use quintet_base::types::format_type;
@@ -525,30 +526,16 @@ fn own_record(
     let called: Vec<Vec<String>> = indexes
         .map(|index| index_column_names(&record, index))
         .collect();
-    let mut directions = std::mem::take(&mut record.more.directions);
-    let mut shown = std::mem::take(&mut record.more.shown);
-    let mut nulls_equal = std::mem::take(&mut record.more.nulls_equal);
+    let more = &mut record.more;
+    let primary = |table| IndexId(primary_key_oid(table));
+    more.renumber(primary(divided.table.id), primary(id));
     for (index, columns) in record.indexes.iter_mut().zip(&called) {
         let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
         let suffix = if index.constraint { "key" } else { "idx" };
         index.name = draft.make_name(schema, name, &columns, suffix);
         let fresh = IndexId(draft.id());
-        for (known, _) in directions
-            .iter_mut()
-            .filter(|(known, _)| *known == index.id)
-        {
-            *known = fresh;
-        }
-        for (known, _) in shown.iter_mut().filter(|(known, _)| *known == index.id) {
-            *known = fresh;
-        }
-        for known in nulls_equal.iter_mut().filter(|known| **known == index.id) {
-            *known = fresh;
-        }
+        more.renumber(index.id, fresh);
         index.id = fresh;
     }
-    record.more.directions = directions;
-    record.more.shown = shown;
-    record.more.nulls_equal = nulls_equal;
     Ok(record)
 }

@@ -7,7 +7,7 @@
 use super::there_already;
 use crate::catalog::{Catalog, Relation};
 use crate::command::Planned;
-use crate::ddl::table_object;
+use crate::ddl::{moving, table_object};
 use crate::draft::{Draft, spaces_of};
 use crate::expr::Binder;
 use crate::from::{find_named, row_target};
@@ -137,7 +137,8 @@ pub(in crate::ddl) fn create(planner: &Planner, statement: &CreateTrigStmt) -> S
     };
     if let Some(node) = statement.when_clause.as_deref() {
         check_condition(planner, &table, &record, node)?;
-        record.condition = Some(expression_text(node)?);
+        let text = moving::at_home(planner, &table.schema, expression_text(node)?)?;
+        record.condition = Some(text);
     }
     let mut draft = Draft::new(planner);
     let mut known = planner.catalog().triggers_of(table.relation()).iter();
