@@ -206,7 +206,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterDomainStmt) -> SqlResult
     for table in used {
         let mut record = record_of(planner, table)?;
         record.revision += 1;
-        generated::check(planner, &record)?;
+        generated::check(planner, &mut record)?;
         draft.put_table(&record)?;
         draft.work(Work::Fence(spaces_of(table)));
         if verify {

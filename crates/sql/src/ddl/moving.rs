@@ -15,8 +15,9 @@
 mod names;
 mod spelling;
 
-pub(crate) use spelling::routine_at_home;
+pub(crate) use names::Class as NameClass;
 pub(super) use spelling::{at_home, expression_names, routine_names, spelled_out};
+pub(crate) use spelling::{each_name, routine_at_home};
 
 use super::record_of;
 use super::rename::has_word;

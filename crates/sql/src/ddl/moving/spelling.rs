@@ -13,7 +13,9 @@ use crate::records::RoutineRecord;
 use crate::temporary::is_temporary;
 use pg_query::NodeEnum;
 use quintet_base::{RoutineId, SqlError, SqlResult};
-use std::collections::BTreeMap;
+use quintet_ir::Expr;
+use quintet_ir::expressions::callees;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Paths of one text: the schemas before, and afterwards.
 pub(super) struct Paths {
@@ -25,6 +27,8 @@ pub(super) struct Paths {
 pub(super) struct Respelling<'m, 'c> {
     moves: &'m Moves,
     catalog: &'c Catalog,
+    /// Schemas of the routines that an expression calls, by their names, where that is known: of a path's routines types say which is meant.
+    called: BTreeMap<String, BTreeSet<String>>,
 }
 
 fn has(catalog: &Catalog, class: Class, schema: &str, name: &str) -> bool {
@@ -100,7 +104,10 @@ impl Respelling<'_, '_> {
         let knows = |schema: &&String| has(self.catalog, name.class, schema, &name.name);
         let means = match &name.schema {
             Some(schema) => schema.clone(),
-            None => paths.before.iter().find(knows)?.clone(),
+            None => match self.schema_of_called(name) {
+                Some(schema) => schema.clone(),
+                None => paths.before.iter().find(knows)?.clone(),
+            },
         };
         // Of a session's own things others know nothing.
         if is_temporary(&means) {
@@ -114,11 +121,27 @@ impl Respelling<'_, '_> {
         match &name.schema {
             Some(_) => moved.then_some(should),
             None => {
-                let mut after = paths.after.iter();
-                let found = after.find(|schema| self.will_have(name.class, schema, &name.name));
-                (found != Some(&should)).then_some(should)
+                let is_there = |schema: &&String| self.will_have(name.class, schema, &name.name);
+                let mut after = paths.after.iter().filter(is_there);
+                let found = after.next();
+                // By another path types might say otherwise.
+                let mut is_unclear = || {
+                    let before = paths.before.iter().filter(knows);
+                    after.next().is_some() && !before.eq(paths.after.iter().filter(is_there))
+                };
+                let is_called = self.schema_of_called(name).is_some();
+                (found != Some(&should) || is_called && is_unclear()).then_some(should)
             }
         }
+    }
+
+    /// Where the routine is that a name of an expression calls, if that is known.
+    fn schema_of_called(&self, name: &Name) -> Option<&String> {
+        let schemas = match name.class {
+            Class::Routine => self.called.get(&name.name)?,
+            Class::Relation | Class::Type => return None,
+        };
+        schemas.first()
     }
 
     /// Refuses a routine's name that may mean another than the one that moves: a text says which by types.
@@ -189,12 +212,23 @@ impl Respelling<'_, '_> {
 
     /// The same of an expression.
     fn expression(&self, text: &str, paths: &Paths) -> SqlResult<Option<String>> {
+        self.expression_with(text, paths, |_| true)
+    }
+
+    /// The same with those of its names that are asked for.
+    fn expression_with(
+        &self,
+        text: &str,
+        paths: &Paths,
+        asked: impl Fn(&Name) -> bool,
+    ) -> SqlResult<Option<String>> {
         const BEFORE: &str = "SELECT ";
         let whole = format!("{BEFORE}{text}");
         let Some(node) = node_of(&whole)? else {
             return Ok(None);
         };
-        let now = self.statement(&whole, &node, paths)?;
+        let names = names_in(&node).into_iter().filter(asked);
+        let now = self.spelled(&whole, names.collect(), paths)?;
         Ok(now.map(|now| now[BEFORE.len()..].to_string()))
     }
 
@@ -248,20 +282,57 @@ pub(in crate::ddl) fn spelled_out(inside: &Planner, text: String) -> SqlResult<S
     Ok(now.unwrap_or(text))
 }
 
-/// The text of an expression that is kept in a schema: names that would mean something else there have schemas before them.
+/// The text of an expression that is kept in a schema: names that would mean something else there have schemas before them. `bound`: what it
+/// is, which says of routines of one name whose are meant.
 ///
 /// # Errors
-/// What the parser says.
-pub(in crate::ddl) fn at_home(planner: &Planner, schema: &str, text: String) -> SqlResult<String> {
-    if is_temporary(schema) {
-        return Ok(text);
+/// What the parser says; `0A000` if routines of one name are meant that are in several schemas.
+pub(in crate::ddl) fn at_home(
+    planner: &Planner,
+    schema: &str,
+    text: String,
+    bound: &Expr,
+) -> SqlResult<String> {
+    let mut found = Vec::new();
+    callees(bound, &mut found);
+    let mut called: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for callee in found {
+        if let Some(stored) = planner.catalog().routine(callee.id) {
+            let record = &stored.record;
+            let schemas = called.entry(record.name.clone()).or_default();
+            schemas.insert(record.schema.clone());
+        }
     }
     let moves = Moves::new("", "");
     let paths = Paths {
         before: planner.path().to_vec(),
         after: home(planner.catalog(), &moves, schema, None).before,
     };
-    let now = respelling(planner, &moves).expression(&text, &paths)?;
+    let called_from = |name: &Name| match name.class {
+        Class::Routine if name.schema.is_none() && !name.is_literal() => called.get(&name.name),
+        _ => None,
+    };
+    let differs = |name: &Name| called_from(name).is_some_and(|schemas| schemas.len() > 1);
+    let text_names = node_of(&format!("SELECT {text}"))?.map(|node| names_in(&node));
+    if paths.before != paths.after
+        && let Some(name) = text_names.iter().flatten().find(|name| differs(name))
+    {
+        return Err(SqlError::unsupported(format!(
+            "routines \"{}\" of several schemas in one expression",
+            name.name
+        ))
+        .hint("Write their schemas before their names."));
+    }
+    // One that no routine is called by is built in.
+    let is_meant = |name: &Name| {
+        let is_call = name.class == Class::Routine && !name.is_literal();
+        !is_call || name.schema.is_some() || called_from(name).is_some()
+    };
+    let respelling = Respelling {
+        called: called.clone(),
+        ..respelling(planner, &moves)
+    };
+    let now = respelling.expression_with(&text, &paths, is_meant)?;
     Ok(now.unwrap_or(text))
 }
 
@@ -281,6 +352,15 @@ pub(crate) fn routine_at_home(planner: &Planner, schema: &str, text: &str) -> Sq
     };
     let now = respelling(planner, &moves).statement(text, &node, &paths)?;
     Ok(now.unwrap_or_else(|| text.to_string()))
+}
+
+/// Shows the names in a statement: of what, the schema before it, and the name itself. None of one that is not read.
+pub(crate) fn each_name(text: &str, see: &mut dyn FnMut(Class, Option<&str>, &str)) {
+    if let Ok(Some(node)) = node_of(text) {
+        for name in names_in(&node) {
+            see(name.class, name.schema.as_deref(), &name.name);
+        }
+    }
 }
 
 /// Whether names mean a function, found from a schema. Where it is one of several of its name that is not known: no.
@@ -332,6 +412,7 @@ pub(super) fn respelling<'m, 'c>(planner: &Planner<'c>, moves: &'m Moves) -> Res
     Respelling {
         moves,
         catalog: planner.catalog(),
+        called: BTreeMap::new(),
     }
 }
 
