@@ -358,7 +358,7 @@ create schema inner_one;
 create function inner_one.first_value() returns int language sql immutable as 'select 7';
 create domain a_small as int default inner_one.first_value() check (value < 100);
 create domain a_smaller as int check (value < 50);
-create function half(n a_small) returns a_smaller language sql immutable as 'select n / 2';
+create function half(n a_small) returns int language sql immutable as 'select n / 2';
 create function half(n text) returns text language sql immutable as 'select left(n, length(n) / 2)';
 create table halves (n a_small, h int generated always as (half(n)) stored, t text default half('abcd'));
 create function of_row(r halves) returns int language sql immutable as 'select r.h + 1';
@@ -399,6 +399,7 @@ def needs_are_met(s):
         equal(state("insert into halves values (100)"), "23514")
         equal(state("select 50::a_smaller"), "23514")
         equal(c.execute("insert into a_last (k) values (2) returning v").fetchone(), (6,))
+        c.execute("delete from a_last where k = 2")
 
 
 @test
