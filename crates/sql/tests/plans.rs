@@ -124,6 +124,7 @@ fn describe(planned: &Planned) -> Vec<String> {
                 hold,
                 scroll,
                 query,
+                ..
             } = cursor;
             lines.push(format!("DECLARE {name} hold {hold} scroll {scroll}"));
             lines.extend(query.statement().into_iter().flat_map(explain));
