@@ -352,6 +352,70 @@ def pg_dump_itself_writes_what_is_here():
         behaves(other)
 
 
+# Each is needed by what the alphabet, its kind or its age has before it.
+NEEDS = r"""
+create schema inner_one;
+create function inner_one.first_value() returns int language sql immutable as 'select 7';
+create domain a_small as int default inner_one.first_value() check (value < 100);
+create domain a_smaller as int check (value < 50);
+create function half(n a_small) returns int language sql immutable as 'select n / 2';
+create function half(n text) returns text language sql immutable as 'select left(n, length(n) / 2)';
+create table halves (n a_small, h int generated always as (half(n)) stored, t text default half('abcd'));
+create function of_row(r halves) returns int language sql immutable as 'select r.h + 1';
+create domain z_of_row as int default of_row((10, 5, 'x')::halves);
+create table a_last (v z_of_row, k int);
+create view seen as select n, of_row(halves) as r from halves;
+create function from_seen(s seen) returns int language sql as 'select s.r';
+create function count_seen() returns bigint language sql begin atomic select count(*) from seen; end;
+create view counted as select count_seen() as n;
+create table only_made (a int generated always as (1) stored, b text generated always as ('x') stored);
+create table none_at_all ();
+insert into halves (n) values (20), (default);
+insert into a_last (k) values (1);
+insert into only_made default values;
+insert into only_made default values;
+insert into only_made default values;
+insert into none_at_all default values;
+insert into none_at_all default values;
+"""
+
+
+def needs_are_met(s):
+    with s.connect() as c:
+
+        def state(statement):
+            try:
+                c.execute(statement)
+            except Exception as error:
+                return error.sqlstate
+            return None
+
+        equal(c.execute("select n, h, t from halves order by n").fetchall(), [(7, 3, "ab"), (20, 10, "ab")])
+        equal(c.execute("select v, k from a_last").fetchall(), [(6, 1)])
+        equal(c.execute("select n, r, from_seen(seen) from seen order by n").fetchall(), [(7, 4, 4), (20, 11, 11)])
+        equal(c.execute("select n from counted").fetchall(), [(2,)])
+        equal(c.execute("select a, b from only_made").fetchall(), [(1, "x")] * 3)
+        equal(c.execute("select count(*) from none_at_all").fetchone(), (2,))
+        equal(state("insert into halves values (100)"), "23514")
+        equal(state("select 50::a_smaller"), "23514")
+        equal(c.execute("insert into a_last (k) values (2) returning v").fetchone(), (6,))
+        c.execute("delete from a_last where k = 2")
+
+
+@test
+def what_is_needed_comes_before_what_needs_it():
+    with server() as s, postgres() as p, server() as other, server() as last:
+        read(s, NEEDS)
+        needs_are_met(s)
+        text = dump(s)
+        for to in (p, other):
+            read(to, text)
+            needs_are_met(to)
+        read(last, dump(other))
+        needs_are_met(last)
+        read(other, "drop schema public cascade; drop schema inner_one cascade; create schema public")
+
+
 @test
 def a_dump_is_of_one_snapshot():
     with server() as s, server() as other:

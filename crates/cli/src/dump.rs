@@ -43,10 +43,7 @@ pub fn dump(arguments: &DumpArguments) -> Result<(), Exit> {
             out.text(&format!("{};\n\n", line.statement))?;
         }
         for line in of("data").filter(|_| !arguments.schema_only) {
-            // A table without columns has no rows to tell apart.
-            if !line.statement.is_empty() {
-                rows(client, line, &mut out).await?;
-            }
+            rows(client, line, &mut out).await?;
         }
         for line in of("sequence").filter(|_| !arguments.schema_only) {
             out.text(&format!("{};\n\n", line.statement))?;
@@ -87,7 +84,11 @@ async fn schema(client: &Client) -> Result<Vec<Line>, Exit> {
 }
 
 async fn rows(client: &Client, table: &Line, out: &mut Out) -> Result<(), Exit> {
-    let named = format!("{} ({})", table.object, table.statement);
+    // Rows without columns that could be given are lines all the same.
+    let named = match table.statement.as_str() {
+        "" => table.object.clone(),
+        columns => format!("{} ({columns})", table.object),
+    };
     out.text(&format!("COPY {named} FROM stdin;\n"))?;
     let copy = client.copy_out(&format!("COPY {named} TO STDOUT")).await;
     let mut copy = pin!(copy.map_err(refused)?);

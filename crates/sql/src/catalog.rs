@@ -163,10 +163,7 @@ impl Catalog {
     pub fn apply(&self, changes: &[CatalogChange]) -> SqlResult<Catalog> {
         let mut next = self.clone();
         // What they were compiled to names definitions that change here.
-        for routine in next.routines.values_mut() {
-            *routine = Arc::new(routine.again());
-        }
-        next.variants = Arc::new(self.variants.again());
+        next.forget_compiled();
         let mut tables = Vec::new();
         let mut divided = BTreeSet::new();
         let mut roles: Option<Roles> = None;
@@ -286,23 +283,30 @@ impl Catalog {
             next.sort_triggers();
         }
         next.index_names();
+        let mut with_texts = Vec::new();
         for (id, value) in tables {
             let Some(value) = value else {
                 next.tables.remove(&id);
                 continue;
             };
-            let record: TableRecord = records::read_table(value)?;
-            let table = Arc::new(stored::table(&next, &record)?);
-            let record = Arc::new(record);
+            let record = Arc::new(records::read_table(value)?);
             divided.insert(id);
-            next.tables.insert(
-                id,
-                TableEntry {
-                    record,
-                    alone: TableRef::clone(&table),
-                    table,
-                },
-            );
+            match stored::without_texts(&record) {
+                None => next.put_table(&record, &record)?,
+                Some(bare) => {
+                    next.put_table(&record, &bare)?;
+                    with_texts.push(record);
+                }
+            }
+        }
+        if !with_texts.is_empty() {
+            // Texts may call functions over rows of any table: all are there by their names before the first text is read.
+            next.index_names();
+            for record in &with_texts {
+                next.put_table(record, record)?;
+            }
+            // What they have learned meanwhile may be of tables without their texts.
+            next.forget_compiled();
         }
         if routines_changed {
             next.call_anew()?;
@@ -311,6 +315,26 @@ impl Catalog {
         next.index_names();
         next.refer();
         Ok(next)
+    }
+
+    /// Routines are compiled anew by whoever calls them next.
+    fn forget_compiled(&mut self) {
+        for routine in self.routines.values_mut() {
+            *routine = Arc::new(routine.again());
+        }
+        self.variants = Arc::new(self.variants.again());
+    }
+
+    /// Enters a table, as plans are to see it.
+    fn put_table(&mut self, record: &Arc<TableRecord>, seen: &TableRecord) -> SqlResult<()> {
+        let table = Arc::new(stored::table(self, seen)?);
+        let entry = TableEntry {
+            record: Arc::clone(record),
+            alone: TableRef::clone(&table),
+            table,
+        };
+        self.tables.insert(record.id, entry);
+        Ok(())
     }
 
     /// Spaces of rows that these changes leave, each with the record of its table as it is before them.

@@ -75,7 +75,7 @@ use foreign_key::Going;
 pub(crate) use generated::refuse_actions;
 pub(crate) use index::column_names as index_column_names;
 pub(crate) use matview::{refuse_change, refuse_unpopulated};
-pub(crate) use moving::routine_at_home;
+pub(crate) use moving::{NameClass, each_name, routine_at_home};
 pub(crate) use partition::check_keys;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, Node, ObjectType, TruncateStmt};

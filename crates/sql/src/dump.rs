@@ -6,12 +6,14 @@
 //! | section | what is in it | object | statement |
 //! |---|---|---|---|
 //! | `before` | schemas, extensions, sequences, types and domains, tables with primary keys and checks, routines, views | | to be run |
-//! | `data` | each table | its name | its columns, as COPY wants them |
+//! | `data` | each table | its name | its columns, as COPY wants them; nothing if it has none but generated ones |
 //! | `sequence` | each sequence | its number | its name as a literal |
 //! | `after` | indexes, unique constraints, owners of sequences, foreign keys, comments | | to be run |
 //!
 //! What is kept as text may name things of its schema without it, and a view what its search path had: that is set
 //! before, and back to what it was behind.
+
+mod order;
 
 use crate::catalog::Catalog;
 use crate::names::inner;
@@ -32,7 +34,6 @@ use quintet_base::types::{format_declared, format_type};
 use quintet_base::{RoleId, SqlError, SqlResult, SqlType};
 use quintet_ir::partition::Partitioning;
 use quintet_ir::schema::{SequenceDef, TableRef};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One line of a dump.
@@ -95,7 +96,6 @@ impl Catalog {
                 format!("CREATE EXTENSION {name} WITH SCHEMA {schema}"),
             );
         }
-        let path = path_of;
         for sequence in self.lasting_sequences().filter(|s| !self.is_identity(s)) {
             let name = qualified(&sequence.schema, &sequence.name);
             let text = format!(
@@ -105,78 +105,16 @@ impl Catalog {
             );
             add("before", run(), text);
         }
-        // Each after those that it is made of.
-        for record in self.user_types() {
-            // An extension brings its own.
-            if record.is_of_extension() {
-                continue;
-            }
-            let text = on_path(path(&record.schema), type_text(record));
+        for text in self.definitions(|view| self.view_text(view))? {
             add("before", run(), text);
-        }
-        // Tables' expressions call some functions, which so come before them.
-        let mut called = BTreeSet::new();
-        for table in self.lasting_tables() {
-            table.callees(&mut |callee| {
-                called.insert(callee.id);
-            });
-        }
-        let lasting = |routine: &&Arc<StoredRoutine>| !is_temporary(&routine.record.schema);
-        let routines = self.all_routines().filter(lasting);
-        let (early, late): (Vec<_>, Vec<_>) =
-            routines.partition(|routine| called.contains(&routine.record.id));
-        for routine in early {
-            add("before", run(), self.routine_text(routine)?);
-        }
-        let is_plain = |table: &&TableRef| self.matview(table.id).is_none();
-        for table in self.lasting_tables().filter(is_plain) {
-            let record = self.known(table.id)?;
-            let text = on_path(path(&record.schema), self.table_text(record));
-            add("before", run(), text);
-            if let Some(all) = &table.partitions {
-                let mut texts = Vec::new();
-                self.part_texts(record, (&table.schema, &table.name), &all.all, &mut texts);
-                texts
-                    .into_iter()
-                    .for_each(|text| add("before", run(), text));
-            }
-        }
-        for routine in late {
-            add("before", run(), self.routine_text(routine)?);
         }
         for view in self.views_in_order() {
-            let columns = list(view.columns.iter().map(|column| &*column.name));
-            let name = qualified(&view.schema, &view.name);
-            let text = match self.matview(view.id) {
-                None => {
-                    let check = match view.check {
-                        CheckOption::None => "",
-                        CheckOption::Local => " WITH LOCAL CHECK OPTION",
-                        CheckOption::Cascaded => " WITH CASCADED CHECK OPTION",
-                    };
-                    let options = view.options.said.iter();
-                    let options =
-                        options.map(|(name, value)| format!("{name} = {}", literal(value)));
-                    let options: Vec<String> = options.collect();
-                    let with = match options.is_empty() {
-                        true => run(),
-                        false => format!(" WITH ({})", options.join(", ")),
-                    };
-                    format!(
-                        "CREATE VIEW {name} ({columns}){with} AS {}{check}",
-                        view.text
-                    )
-                }
-                Some(_) => format!(
-                    "CREATE MATERIALIZED VIEW {name} ({columns}) AS {} WITH NO DATA",
-                    view.text
-                ),
-            };
-            add("before", run(), on_path(Some(view.path.clone()), text));
             if self.matview(view.id).is_some_and(|own| own.populated) {
+                let name = qualified(&view.schema, &view.name);
                 add("after", run(), format!("REFRESH MATERIALIZED VIEW {name}"));
             }
         }
+        let is_plain = |table: &&TableRef| self.matview(table.id).is_none();
         for table in self.lasting_tables().filter(is_plain) {
             let record = self.known(table.id)?;
             let columns = record.columns.iter().enumerate();
@@ -300,6 +238,37 @@ impl Catalog {
             }
         }
         Ok(lines)
+    }
+
+    /// What makes a view, materialized or not.
+    fn view_text(&self, view: &ViewRecord) -> String {
+        let columns = list(view.columns.iter().map(|column| &*column.name));
+        let name = qualified(&view.schema, &view.name);
+        let text = match self.matview(view.id) {
+            None => {
+                let check = match view.check {
+                    CheckOption::None => "",
+                    CheckOption::Local => " WITH LOCAL CHECK OPTION",
+                    CheckOption::Cascaded => " WITH CASCADED CHECK OPTION",
+                };
+                let options = view.options.said.iter();
+                let options = options.map(|(name, value)| format!("{name} = {}", literal(value)));
+                let options: Vec<String> = options.collect();
+                let with = match options.is_empty() {
+                    true => String::new(),
+                    false => format!(" WITH ({})", options.join(", ")),
+                };
+                format!(
+                    "CREATE VIEW {name} ({columns}){with} AS {}{check}",
+                    view.text
+                )
+            }
+            Some(_) => format!(
+                "CREATE MATERIALIZED VIEW {name} ({columns}) AS {} WITH NO DATA",
+                view.text
+            ),
+        };
+        on_path(Some(view.path.clone()), text)
     }
 
     /// What makes the policies of a table, and has them concern somebody.

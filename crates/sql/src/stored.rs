@@ -58,6 +58,25 @@ pub(crate) fn sequence_record(sequence: &SequenceDef) -> SequenceRecord {
     }
 }
 
+/// A table's record without what is text in it, all of which may name other tables; `None` if it has none.
+pub(crate) fn without_texts(record: &TableRecord) -> Option<TableRecord> {
+    let defaults = record.columns.iter().any(|column| column.default.is_some());
+    let more = &record.more;
+    let others =
+        !record.checks.is_empty() || !more.generated.is_empty() || !more.domains.is_empty();
+    if !defaults && !others {
+        return None;
+    }
+    let mut bare = record.clone();
+    bare.columns
+        .iter_mut()
+        .for_each(|column| column.default = None);
+    bare.checks.clear();
+    bare.more.generated.clear();
+    bare.more.domains.clear();
+    Some(bare)
+}
+
 /// A table from its record. Sequences that defaults name must be in the catalogue already.
 pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableDef> {
     let format = FormatContext::default();

@@ -361,6 +361,16 @@ fn read_fields(
     row: &mut Vec<Value>,
 ) -> SqlResult<()> {
     let bad = |what: String| Err(SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, what));
+    // A row without fields is an empty line.
+    let is_empty = || match fields.get(0) {
+        Some(Some(field)) => field.is_empty(),
+        Some(None) => plan.format.null.is_empty(),
+        None => true,
+    };
+    if plan.columns.is_empty() && fields.len() <= 1 && is_empty() {
+        row.clear();
+        return Ok(());
+    }
     if fields.len() > plan.columns.len() {
         return bad("extra data after last expected column".into());
     }

@@ -7,7 +7,7 @@
 use super::exclusion;
 use super::foreign_key;
 use super::index::no_class;
-use super::moving;
+use super::moving::at_home;
 use super::table::refuse_constraint_clauses;
 use super::words;
 use crate::coerce;
@@ -375,7 +375,7 @@ fn check(draft: &Draft, record: &mut TableRecord, constraint: &Constraint) -> Sq
         }
         constraint.conname.clone()
     };
-    let text = moving::at_home(planner, &record.schema, expression_text(node)?)?;
+    let text = at_home(planner, &record.schema, expression_text(node)?, &bound)?;
     record.checks.push(CheckRecord { name, text });
     Ok(())
 }

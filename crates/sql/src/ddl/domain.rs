@@ -118,7 +118,8 @@ fn check(
     let bound = planner
         .calls
         .refusing(|| Binder::new(planner, &scope, "check constraints").bind(node))?;
-    coerce::boolean(planner, bound, "CHECK").map_err(planner.at(names::location(node)))?;
+    let bound =
+        coerce::boolean(planner, bound, "CHECK").map_err(planner.at(names::location(node)))?;
     let is_taken = |name: &str| domain.checks.iter().any(|check| check.name == name);
     let own = match constraint.conname.as_str() {
         "" => name_of(name, "", "check", |name| is_taken(name)),
@@ -128,7 +129,7 @@ fn check(
         }
         own => own.to_string(),
     };
-    let text = moving::at_home(planner, schema, expression_text(node)?)?;
+    let text = moving::at_home(planner, schema, expression_text(node)?, &bound)?;
     Ok(DomainCheckRecord {
         id: draft.id(),
         name: own,
@@ -218,7 +219,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterDomainStmt) -> SqlResult
     for table in used {
         let mut record = record_of(planner, table)?;
         record.revision += 1;
-        generated::check(planner, &record)?;
+        generated::check(planner, &mut record)?;
         draft.put_table(&record)?;
         draft.work(Work::Fence(spaces_of(table)));
         if verify {

@@ -3,18 +3,20 @@
 //! Relies on: the table's record.  Promises: an expression gives the same for the same row, and names no other
 //! generated column.  Does not: compute; see `crate::generated`. Virtual ones (0A000).
 
-use super::moving;
+use super::moving::at_home;
 use crate::catalog::Catalog;
 use crate::names::required;
 use crate::parse::expression_text;
 use crate::planner::Planner;
 use crate::records::{ColumnRecord, ForeignKeyRecord, TableRecord};
+use crate::row_security::unasked;
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::stored;
+use crate::view::context_of;
 use pg_query::protobuf::Constraint;
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::Expr;
-use quintet_ir::function::{NESTED, Volatility};
+use quintet_ir::function::{NESTED, Volatility, quoted_identifier};
 use quintet_ir::schema::TableDef;
 
 /// Makes the column that is being added a generated one.
@@ -42,7 +44,6 @@ pub(super) fn add(
         return Err(wrong("default"));
     }
     let text = expression_text(required(constraint.raw_expr.as_deref())?)?;
-    let text = moving::at_home(planner, &record.schema, text)?;
     record.more.generated.push((number, text));
     Ok(())
 }
@@ -72,18 +73,27 @@ fn scope_of(record: &TableRecord) -> Scope {
     scope
 }
 
-/// Checks the expressions of all generated columns of a record.
+/// Checks the expressions of all generated columns of a record, and has what new ones name mean the same by the table's path.
 ///
 /// # Errors
 /// `42P17` for one that is not immutable or names a generated column, and what binding says.
-pub(super) fn check(planner: &Planner, record: &TableRecord) -> SqlResult<()> {
+pub(super) fn check(planner: &Planner, record: &mut TableRecord) -> SqlResult<()> {
     let scope = scope_of(record);
+    // What is kept already is read as from its table's schema.
+    let outer = unasked(planner.context);
+    let path = format!("{}, public", quoted_identifier(&record.schema));
+    let context = context_of(&outer, &path);
+    let inside = Planner::new(&context, "", &[]);
+    let before = planner.catalog().record(record.id);
+    let mut texts = Vec::new();
     let generated = |number: usize| record.generated(number).is_some();
     // Hidden ones were looked at when their index was made.
     let shown = |number: &usize| !record.is_hidden(*number);
     for (number, text) in record.more.generated.iter().filter(|(n, _)| shown(n)) {
         let column = &record.columns[*number];
-        let expr = stored::generated(planner, &scope, text, column).map_err(SqlError::nowhere)?;
+        let is_kept = before.is_some_and(|before| before.generated(*number) == Some(text));
+        let reader = if is_kept { &inside } else { planner };
+        let expr = stored::generated(reader, &scope, text, column).map_err(SqlError::nowhere)?;
         let mut used = Vec::new();
         expr.collect_columns(&mut used);
         let refuse = |message: String| SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message);
@@ -97,6 +107,15 @@ pub(super) fn check(planner: &Planner, record: &TableRecord) -> SqlResult<()> {
         }
         if !is_immutable(&expr) {
             return Err(refuse("generation expression is not immutable".to_string()));
+        }
+        if !is_kept {
+            let text = at_home(planner, &record.schema, text.clone(), &expr)?;
+            texts.push((*number, text));
+        }
+    }
+    for (number, text) in &mut record.more.generated {
+        if let Some((_, now)) = texts.iter().find(|(of, _)| of == number) {
+            text.clone_from(now);
         }
     }
     Ok(())

@@ -13,7 +13,7 @@
 //! A row that is not in a partial index, whose first column is NULL then, has no entry.
 
 use super::generated::{is_immutable, made_of};
-use super::moving;
+use super::moving::at_home;
 use super::table::new_place;
 use crate::coerce;
 use crate::expr::Binder;
@@ -46,7 +46,7 @@ pub(super) fn expression(
         return Ok(number);
     }
     must_be_immutable(&bound, "expression")?;
-    let text = moving::at_home(planner, &record.schema, expression_text(node)?)?;
+    let text = at_home(planner, &record.schema, expression_text(node)?, &bound)?;
     let ty = bound.ty();
     let name = index_key(planner, scope, &text, true);
     // What is written is what is read back, by itself and with its own type.
@@ -86,7 +86,7 @@ pub(super) fn key(
     if used.is_empty() {
         return Err(wrong(Problem::Constant));
     }
-    let text = moving::at_home(planner, &record.schema, expression_text(node)?)?;
+    let text = at_home(planner, &record.schema, expression_text(node)?, &bound)?;
     let ty = bound.ty();
     let name = index_key(planner, scope, &text, true);
     Ok((column(planner, record, text, name, ty)?, used))
@@ -118,7 +118,7 @@ pub(super) fn predicate(
     let bound =
         coerce::boolean(planner, bound, "WHERE").map_err(planner.at(names::location(node)))?;
     must_be_immutable(&bound, "predicate")?;
-    let text = moving::at_home(planner, &record.schema, expression_text(node)?)?;
+    let text = at_home(planner, &record.schema, expression_text(node)?, &bound)?;
     let truth = format!("CASE WHEN {text} THEN true END");
     let number = column(planner, record, truth.clone(), truth, SqlType::Bool)?;
     Ok((number, text))

@@ -61,7 +61,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
             constraints.add(None, constraint);
         }
     }
-    generated::check(planner, &record)?;
+    generated::check(planner, &mut record)?;
     constraint::apply(&mut draft, &mut record, &constraints)?;
     for like in &likes {
         like::rest(&mut draft, &mut record, like)?;
@@ -350,6 +350,7 @@ pub(super) fn default_text(
             _ => error,
         })?;
     let bound_type = bound.ty();
+    let called = bound.clone();
     let assigned = coerce::assign(planner, bound, column.ty, column.modifier, &column.name)
         .map_err(|error| {
             let message = format!(
@@ -371,7 +372,7 @@ pub(super) fn default_text(
             ))
         }
         _ => Some(match schema {
-            Some(schema) => moving::at_home(planner, schema, expression_text(node)?)?,
+            Some(schema) => moving::at_home(planner, schema, expression_text(node)?, &called)?,
             None => expression_text(node)?,
         }),
     })

@@ -22,7 +22,7 @@ use std::mem::take;
 
 impl Change<'_, '_, '_> {
     pub(super) fn finish(mut self) -> SqlResult<()> {
-        generated::check(self.planner(), &self.record)?;
+        generated::check(self.draft.planner, &mut self.record)?;
         self.remade
             .retain(|number| !self.record.columns[*number].dropped);
         for &number in &self.remade {

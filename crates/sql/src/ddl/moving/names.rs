@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 /// What a name is one of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Class {
+pub(crate) enum Class {
     Relation,
     Routine,
     /// Also a relation whose rows are the type.
@@ -88,6 +88,11 @@ impl Name {
                 Some((from, to, format!("{schema}{}", quoted(name))))
             }
         }
+    }
+
+    /// Whether it stands in a string, as that of a value.
+    pub fn is_literal(&self) -> bool {
+        self.spelling == Spelling::Literal
     }
 
     /// Whether it is that of a type that is looked for in no schema.

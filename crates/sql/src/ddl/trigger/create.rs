@@ -7,7 +7,8 @@
 use super::there_already;
 use crate::catalog::{Catalog, Relation};
 use crate::command::Planned;
-use crate::ddl::{moving, table_object};
+use crate::ddl::moving::at_home;
+use crate::ddl::table_object;
 use crate::draft::{Draft, spaces_of};
 use crate::expr::Binder;
 use crate::from::{find_named, row_target};
@@ -21,9 +22,9 @@ use crate::scope::{Scope, ScopeTable};
 use pg_query::protobuf::{CreateTrigStmt, Node};
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState};
-use quintet_ir::Privileges;
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::{TableDef, TableRef};
+use quintet_ir::{Expr, Privileges};
 use std::sync::Arc;
 
 /// What the parser says of when and why a trigger fires.
@@ -136,9 +137,9 @@ pub(in crate::ddl) fn create(planner: &Planner, statement: &CreateTrigStmt) -> S
         },
     };
     if let Some(node) = statement.when_clause.as_deref() {
-        check_condition(planner, &table, &record, node)?;
-        let text = moving::at_home(planner, &table.schema, expression_text(node)?)?;
-        record.condition = Some(text);
+        let bound = check_condition(planner, &table, &record, node)?;
+        let text = expression_text(node)?;
+        record.condition = Some(at_home(planner, &table.schema, text, &bound)?);
     }
     let mut draft = Draft::new(planner);
     let mut known = planner.catalog().triggers_of(table.relation()).iter();
@@ -311,7 +312,7 @@ fn check_condition(
     table: &TableRef,
     record: &TriggerRecord,
     condition: &Node,
-) -> SqlResult<()> {
+) -> SqlResult<Expr> {
     let names = |row: &'static str| {
         inner(condition).is_some_and(|node| {
             any_node(node, &|node| match node {
@@ -349,5 +350,5 @@ fn check_condition(
         let message = "BEFORE trigger's WHEN condition cannot reference NEW generated columns";
         return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message));
     }
-    Ok(())
+    Ok(bound)
 }
