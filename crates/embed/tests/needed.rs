@@ -7,7 +7,7 @@ mod support;
 
 use quintet_base::SqlState;
 use quintet_embed::Client;
-use support::{answer, open_with, reopen, rows, state};
+use support::{answer, open, open_with, reopen, rows, state};
 
 /// `twice` is called from all that can call a function.
 const SETUP: &str = "
@@ -162,4 +162,39 @@ fn names_of_a_search_path_mean_the_same_later() {
     answer(&mut c, "drop function f(int)").unwrap();
     answer(&mut c, "alter schema a rename to renamed").unwrap();
     assert_eq!(rows(&mut c, "insert into t values (4) returning g"), ["42"]);
+}
+
+/// Goal: what a table's text needs is there when the database is opened, whichever was made first. Method: a default, a check, a generated
+/// column and a domain's default call functions over rows of tables that come before theirs and behind them.
+#[test]
+fn functions_over_rows_of_other_tables_are_there_after_a_restart() {
+    let (dir, db) = open();
+    let mut c = db.client().unwrap();
+    for sql in [
+        "create table early (n int)",
+        "create function of_early(r early) returns int language sql immutable as 'select r.n'",
+        "create domain positive as int default of_early(row(3)::early)",
+        "create table texts (a int, v int default of_early(row(1)::early), d positive, \
+         g int generated always as (of_early(row(a)::early) + 1) stored, check (of_early(row(a)::early) < 9))",
+        "create table late (n int, m int default 5)",
+        "create function of_late(r late) returns int language sql immutable as 'select r.m'",
+        "alter table texts add column w int default of_late(row(1, 4)::late)",
+    ] {
+        c.query(sql).unwrap();
+    }
+    let insert = "insert into texts (a) values (2) returning a, v, d, g, w";
+    assert_eq!(rows(&mut c, insert), ["2|1|3|3|4"]);
+    drop(c);
+    drop(db);
+    let db = reopen(&dir);
+    let mut c = db.client().unwrap();
+    assert_eq!(rows(&mut c, insert), ["2|1|3|3|4"]);
+    assert_eq!(
+        state(&mut c, "insert into texts (a) values (9)"),
+        SqlState::CHECK_VIOLATION
+    );
+    assert_eq!(
+        rows(&mut c, "insert into late (n) values (1) returning m"),
+        ["5"]
+    );
 }
