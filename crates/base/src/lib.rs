@@ -13,7 +13,10 @@
 //! | `objects` | what the numbers of a catalogue's objects are called |
 //! | `datum` | values where they lie |
 //! | `numeric`, `datetime`, `interval` | exact decimals and calendar arithmetic as PostgreSQL defines them |
-//! | `json` | JSON documents, as text and as values |
+//! | `array` | elements in up to six dimensions |
+//! | `json`, `jsonpath` | JSON documents, as text and as values; paths into them |
+//! | `lexemes` | words of texts, and what is looked for in them |
+//! | `place`, `xid` | where a row is, and what tells it from another state of it |
 //! | `record` | rows as values |
 //! | `range`, `multirange` | what lies between two values, and sets of such |
 //! | `network` | addresses of the internet and of network cards |

@@ -23,6 +23,7 @@
 //! | `advisory` | advisory locks |
 //! | `alarms` | sessions that sleep |
 //! | `transaction_numbers` | what `txid_current` gives |
+//! | `put_off` | calls of deferrable triggers, until the transaction ends |
 //! | `past` | tables as they were, for who reads the log |
 //! | `history` | moments that can still be read: `quintet.as_of` |
 //! | `temporary` | numbers by which sessions find their temporary tables |

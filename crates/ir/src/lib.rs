@@ -34,6 +34,7 @@
 //! | `ddl` | physical work that a schema change asks an engine to do |
 //! | `explain` | statements as EXPLAIN prints them |
 //! | `routine`, `code` | steps of routines: as a tree, and flat |
+//! | `guise`, `condition` | in whose name and with which settings a routine runs; the names of errors that it may catch |
 //! | `dynamic` | statements of routines that are planned when they are reached |
 //! | `cursors` | rows by a name that routines open, go through and leave to others |
 //! | `text` | programs as text that reads back |

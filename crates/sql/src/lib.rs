@@ -19,14 +19,18 @@
 //! | `command` | what a statement becomes |
 //! | `planner`, `statement` | the state of planning; who plans which kind |
 //! | `catalog`, `records`, `stored` | names to definitions; what is stored |
+//! | `databases` | several catalogues, what they share, and copies of one |
 //! | `partition`, `references`, `generated`, `temporary` | partitions, foreign keys, generated columns and temporary schemas of the catalogue |
 //! | `system` | pg_catalog and information_schema |
 //! | `dump`, `script` | the catalogue as statements; a catalogue from statements, without a database |
 //! | `secrets` | texts of statements without passwords |
 //! | `scope`, `names`, `types`, `coerce` | names, types and conversions |
 //! | `user_type`, `domain` | types that users made; values that become a domain's |
+//! | `composite`, `parts` | rows that become values of a type; fields of columns as targets |
+//! | `comparable` | which types have an order, and which equality |
+//! | `ctid`, `current` | the places of rows; the row that a cursor stands on |
 //! | `expr`, `operator`, `once`, `call`, `subquery`, `row_value`, `document` | scalar expressions; rows in them; JSON of any values |
-//! | `from`, `join_clause`, `function_source`, `set_source`, `unnest`, `with`, `recursion` | sources of rows as they are written |
+//! | `from`, `join_clause`, `function_source`, `set_source`, `unnest`, `with`, `recursion`, `search` | sources of rows as they are written |
 //! | `join`, `sizes`, `access`, `condition`, `implied`, `array_key`, `rewrite` | their order and their access paths |
 //! | `select`, `output`, `values`, `set_operation`, `limit`, `locking` | queries |
 //! | `group`, `grouping_sets`, `within_group`, `distinct`, `window` | what queries make of several rows |
