@@ -1,7 +1,7 @@
 //! What tells one state of a row from another: `xmin` (decision 104).
 //!
 //! Relies on: `hash`, rows as they are stored.  Promises: the same number for the same values of the same types, whoever asks and
-//! when; of two states of a row that differ in any stored byte, another number but for one case in four milliards.
+//! when; of two states of a row that differ in any stored byte, another number but for one case in 2^32.
 //! Does not: know when a row was changed, or by whom.
 
 use super::{Function, builtin as new, hash};
