@@ -4,6 +4,7 @@
 //! Does not: hand numbers out; whoever owns a sequence of them does.
 
 use std::fmt;
+use std::ops::Range;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {
@@ -62,6 +63,17 @@ id! {
 id! {
     /// A role: somebody who may do something, or a group of them.
     RoleId(u32)
+}
+
+/// Numbers of what sessions make in their temporary schemas, spaces included: no stored catalogue has one of these, and what
+/// a crash leaves of them is nobody's.
+pub const TEMPORARY: Range<u32> = 1 << 27..1 << 28;
+
+impl SpaceId {
+    /// Whether it is of a temporary table, which its session alone can name.
+    pub fn is_temporary(self) -> bool {
+        TEMPORARY.contains(&self.0)
+    }
 }
 
 impl RoleId {

@@ -7,7 +7,7 @@ use crate::context::{Around, Context, Env, Halt, Stop, Workspace};
 use crate::rowid::RowIds;
 use crate::sequence::Sequences;
 use crate::work;
-use quintet_base::{Level, SpaceId, SqlResult};
+use quintet_base::{Level, SequenceId, SpaceId, SqlResult};
 use quintet_ir::ddl::Work;
 use quintet_ir::{SequenceDef, SequenceState};
 use quintet_tc::{KeptSnapshot, Tc, Txn};
@@ -109,6 +109,20 @@ impl Direct {
             program: None,
         });
         work::run(self, &mut env, work).map_err(crate::run::stop_outside_a_run)
+    }
+
+    /// Forgets the counters of sequences with the transaction, as when they are dropped.
+    ///
+    /// # Errors
+    /// As [`Txn::delete`].
+    pub fn forget_sequences(
+        &self,
+        counters: &[SequenceId],
+        txn: &mut Txn,
+    ) -> Result<(), quintet_tc::Error> {
+        let sequences = &self.shared().sequences;
+        let mut counters = counters.iter();
+        counters.try_for_each(|counter| sequences.drop_in(*counter, txn))
     }
 
     /// The ids of the rows of one space go on in another, into which they are moved before anything else is put there.

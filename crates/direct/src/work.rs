@@ -37,7 +37,8 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
     // closing, and what goes ahead into it would wait for it.
     let made: BTreeSet<SpaceId> = work.iter().filter_map(made_by).collect();
     let read = work.iter().flat_map(tables_read);
-    for table in read.filter(|table| !made.contains(&table.space)) {
+    let read = read.filter(|table| !made.contains(&table.space) && !table.space.is_temporary());
+    for table in read {
         let closed = env.txn.close_space(table.space);
         closed.map_err(|error| env.halt(error, &table.name))?;
     }
@@ -49,7 +50,8 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
             _ => &[],
         };
         for space in named.iter().copied().chain(read) {
-            if fenced.insert(space) {
+            // What is temporary nobody else has planned for, and its own session knows.
+            if !space.is_temporary() && fenced.insert(space) {
                 env.txn.fence(space);
             }
         }
@@ -103,7 +105,7 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
     Ok(())
 }
 
-/// The spaces that are closed or fenced: who has written to them when this is committed, by a plan that knows nothing of it, is
+/// The spaces that are closed or fenced, none of which is temporary: who has written to them when this is committed, by a plan that knows nothing of it, is
 /// refused.
 pub fn spaces_changed(work: &[Work]) -> Vec<SpaceId> {
     let fenced = work.iter().flat_map(|item| match item {
@@ -111,7 +113,8 @@ pub fn spaces_changed(work: &[Work]) -> Vec<SpaceId> {
         _ => &[],
     });
     let read = work.iter().flat_map(tables_read).map(|table| table.space);
-    fenced.copied().chain(read).collect()
+    let all = fenced.copied().chain(read);
+    all.filter(|space| !space.is_temporary()).collect()
 }
 
 /// The tables whose rows an item reads. A writer whose plan does not know of the change must not

@@ -27,9 +27,10 @@ use crate::history::{self, History};
 use crate::past::PAST_SPACE;
 use crate::session::{Session, SessionOptions};
 use crate::spill::SpillRoom;
-use crate::temporary::Numbers;
+use crate::temporary::{Kept, Numbers};
 use crate::transaction_numbers::TransactionNumbers;
 use arc_swap::{ArcSwap, Guard};
+use quintet_base::ids::TEMPORARY;
 use quintet_base::{Durability, Level, Lsn, SpaceId, SqlError, SqlResult, Timestamp, limits};
 use quintet_dc::{DataComponent, Direction, KeyRange};
 use quintet_dc_lsm::{LsmConfig, LsmStore};
@@ -169,6 +170,8 @@ pub(crate) struct Schema {
 /// What all handles and sessions share.
 pub(crate) struct Inner {
     pub temporary: Numbers,
+    /// What is in the temporary schemas.
+    pub kept: Kept,
     pub durability: Durability,
     /// Of sessions that do not say.
     pub engine: Engine,
@@ -327,8 +330,14 @@ impl Database {
         used.extend(buckets);
         used.extend(spaces_of_others(&tc, &catalog)?);
         // Before anything is forgotten.
-        if let Some(highest) = tc.highest_space(SpaceId(FIRST_BUCKET)) {
+        let stored = SpaceId(0)..SpaceId(TEMPORARY.start);
+        if let Some(highest) = tc.highest_space(stored) {
             catalog.pass_over(highest);
+        }
+        let house = Arc::<House>::default();
+        let temporary = SpaceId(TEMPORARY.start)..SpaceId(TEMPORARY.end);
+        if let Some(highest) = tc.highest_space(temporary) {
+            house.blocks.begin_behind(highest);
         }
         let orphans = tc.retain_spaces(&used)?.len();
         let schema = Schema {
@@ -337,9 +346,9 @@ impl Database {
             revision: 1,
             classes: Levels::default(),
         };
-        let temporary = Numbers::new(schema.catalog.temporary_sessions());
         let inner = Inner {
-            temporary,
+            temporary: Numbers::default(),
+            kept: Kept::default(),
             durability: config.durability,
             engine: config.engine,
             direct: Direct::new(tc.clone()),
@@ -357,7 +366,7 @@ impl Database {
             contention: Contention::default(),
             history: History::new(config.history),
             revisions: AtomicU64::new(2),
-            house: Arc::default(),
+            house,
             place: Place::first(),
             _lock: lock,
             clock: Arc::clone(&clock),
@@ -486,18 +495,22 @@ impl Inner {
         }
     }
 
+    /// Whether it is the newest committed schema. No thread notices that another asks.
+    pub fn is_newest(&self, schema: &Arc<Schema>) -> bool {
+        Arc::ptr_eq(&self.schema.load(), schema)
+    }
+
     pub fn next_revision(&self) -> u64 {
         self.revisions.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Drops temporary tables that sessions before have left.
+    /// Drops temporary tables that are in the catalogue, as versions before 28 November 2026 had them there.
     fn drop_left_over(self: &Arc<Inner>) -> Result<(), Error> {
-        if self.schema().catalog.temporary_sessions().is_empty() {
-            return Ok(());
+        for number in self.schema().catalog.temporary_sessions() {
+            let session = Session::open(Arc::clone(self), SessionOptions::default());
+            let dropped = session.and_then(|mut session| session.drop_left_over(number));
+            dropped.map_err(Error::Catalog)?;
         }
-        // A session that ends drops what others have left.
-        let ending = Session::open(Arc::clone(self), SessionOptions::default());
-        drop(ending.map_err(Error::Catalog)?);
         Ok(())
     }
 

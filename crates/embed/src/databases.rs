@@ -21,6 +21,7 @@ use crate::contention::Contention;
 use crate::database::{Database, Error, Inner, Schema, records_of};
 use crate::history::History;
 use crate::temporary::Numbers;
+use crate::temporary::{Blocks, Kept};
 use parking_lot::{Condvar, Mutex, RwLock};
 use quintet_base::{SpaceId, SqlError, SqlResult, SqlState, Timestamp};
 use quintet_direct::Direct;
@@ -44,6 +45,8 @@ pub(crate) struct House {
     published: AtomicU64,
     /// The next number to give to an object, as far as published catalogues say.
     next_id: AtomicU32,
+    /// Numbers for what sessions make in their temporary schemas.
+    pub blocks: Arc<Blocks>,
 }
 
 /// Which database of its house one is.
@@ -171,7 +174,8 @@ impl Inner {
             catalog,
         };
         let inner = Inner {
-            temporary: Numbers::new(schema.catalog.temporary_sessions()),
+            temporary: Numbers::default(),
+            kept: Kept::default(),
             durability: self.durability,
             engine: self.engine,
             direct: Direct::new(self.tc.clone()),

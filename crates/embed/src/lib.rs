@@ -26,7 +26,7 @@
 //! | `put_off` | calls of deferrable triggers, until the transaction ends |
 //! | `past` | tables as they were, for who reads the log |
 //! | `history` | moments that can still be read: `quintet.as_of` |
-//! | `temporary` | numbers by which sessions find their temporary tables |
+//! | `temporary` | numbers of sessions and of what they have in their temporary schemas, and what is there |
 //! | `step` | how a session answers |
 //! | `settings` | SET and SHOW |
 //! | `copy_in` | COPY's input formats |

@@ -130,7 +130,7 @@ impl World {
         let mut txn = life.tc.begin(Level::ReadCommitted);
         txn.fence(old);
         txn.drop_space(old);
-        for space in life.tc.take_abandoned() {
+        for space in life.tc.take_abandoned(SpaceId(0)..SpaceId(u32::MAX)) {
             txn.drop_space(space);
         }
         let new = {

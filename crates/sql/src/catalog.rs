@@ -22,6 +22,7 @@ use crate::role::{Access, Roles};
 use crate::routine::{StoredRoutine, Variants, built_in, is_polymorphic};
 use crate::stored;
 use crate::system;
+use quintet_base::ids::TEMPORARY;
 use quintet_base::objects::name_marked;
 use quintet_base::types::ROW_TYPE;
 use quintet_base::{ConstraintId, IndexId, RoutineId, SequenceId, SpaceId, SqlResult, TableId};
@@ -68,6 +69,8 @@ pub(crate) enum Relation {
 #[derive(Clone, Debug)]
 pub struct Catalog {
     next_id: u32,
+    /// The same for what a session makes in its temporary schema.
+    next_temporary: u32,
     tables: BTreeMap<TableId, TableEntry>,
     sequences: BTreeMap<SequenceId, Arc<SequenceDef>>,
     /// Tables, indexes and sequences share their names within a schema.
@@ -125,6 +128,7 @@ impl Catalog {
     pub fn load(records: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>) -> SqlResult<Catalog> {
         let empty = Catalog {
             next_id: FIRST_ID,
+            next_temporary: TEMPORARY.start,
             tables: BTreeMap::new(),
             sequences: BTreeMap::new(),
             names: BTreeMap::new(),
@@ -176,6 +180,10 @@ impl Catalog {
                     next.next_id = records::read::<Counters>(value)?.next_id;
                 }
                 (RecordKey::Counters, None) => next.next_id = FIRST_ID,
+                (RecordKey::TemporaryCounters, Some(value)) => {
+                    next.next_temporary = records::read::<Counters>(value)?.next_id;
+                }
+                (RecordKey::TemporaryCounters, None) => next.next_temporary = TEMPORARY.start,
                 (RecordKey::Sequence(id), Some(value)) => {
                     let record = records::read_sequence(value)?;
                     next.sequences
@@ -749,6 +757,11 @@ impl Catalog {
             .map(|(number, record)| (*number, record.name.as_str()))
     }
 
+    /// The name of the schema with this number, if users made it.
+    pub(crate) fn schema_named(&self, number: u32) -> Option<&str> {
+        self.schemas.get(&number).map(|record| record.name.as_str())
+    }
+
     /// False while the schema `public` is dropped: that is what a record of it says, since it is there without one.
     pub(crate) fn has_public(&self) -> bool {
         !self.schemas.contains_key(&system::PUBLIC)
@@ -909,5 +922,10 @@ impl Catalog {
     /// The next number to give out.
     pub fn next_id(&self) -> u32 {
         self.next_id
+    }
+
+    /// The same for what a session makes in its temporary schema.
+    pub fn next_temporary(&self) -> u32 {
+        self.next_temporary
     }
 }

@@ -262,6 +262,19 @@ impl DdlPlan {
         matches!(self.database, Some(DatabaseChange::Drop { .. }))
     }
 
+    /// Whether it concerns nothing but the session's temporary schema.
+    pub fn is_temporary(&self) -> bool {
+        self.database.is_none()
+            && self.settings.is_empty()
+            && !self.changes.is_empty()
+            && self.changes.iter().all(CatalogChange::is_temporary)
+    }
+
+    /// Whether numbers for something temporary were drawn for it.
+    pub fn counts_temporary(&self) -> bool {
+        self.changes.iter().any(CatalogChange::counts_temporary)
+    }
+
     /// Whether it may change one of these tables, or what refers to what; a key that is new does so for the table that has it.
     pub fn touches(&self, tables: &[TableId], catalog: &Catalog) -> bool {
         let touches = |change: &CatalogChange| match RecordKey::decode(&change.key) {

@@ -21,6 +21,7 @@ use crate::role::{Access, ColumnAcls, EVERYWHERE, Whose};
 use crate::stored;
 use crate::system;
 use crate::temporary::is_temporary;
+use quintet_base::ids::TEMPORARY;
 use quintet_base::{
     ConstraintId, RoleId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState, TableId,
 };
@@ -37,6 +38,9 @@ const NAME_BYTES_MAX: usize = quintet_base::limits::IDENTIFIER_BYTES_MAX;
 pub(crate) struct Draft<'p, 'a> {
     pub planner: &'p Planner<'a>,
     next_id: u32,
+    next_temporary: u32,
+    /// What is made is made in the session's temporary schema.
+    temporary: bool,
     changes: Vec<CatalogChange>,
     work: Vec<Work>,
     /// See [`DdlPlan::then`].
@@ -58,6 +62,8 @@ impl<'p, 'a> Draft<'p, 'a> {
         Draft {
             planner,
             next_id: planner.catalog().next_id(),
+            next_temporary: planner.catalog().next_temporary(),
+            temporary: false,
             changes: Vec::new(),
             work: Vec::new(),
             then: None,
@@ -69,11 +75,24 @@ impl<'p, 'a> Draft<'p, 'a> {
         }
     }
 
+    /// What is made from here on is for this schema, or for what is in it.
+    pub fn make_in(&mut self, schema: &str) {
+        self.temporary = is_temporary(schema);
+    }
+
     /// A number nobody has.
     pub fn id(&mut self) -> u32 {
-        let id = self.next_id;
-        self.next_id += 1;
-        id
+        self.id_beside(self.temporary)
+    }
+
+    /// A number for something that goes with what is temporary, or is not.
+    fn id_beside(&mut self, temporary: bool) -> u32 {
+        let next = match temporary {
+            true => &mut self.next_temporary,
+            false => &mut self.next_id,
+        };
+        *next += 1;
+        *next - 1
     }
 
     /// A space nobody has.
@@ -90,9 +109,10 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Fresh spaces for a table's rows and for all of its indexes' entries.
     pub fn renew_spaces(&mut self, record: &mut TableRecord) {
-        record.space = self.space();
+        let temporary = record.space.is_temporary();
+        record.space = SpaceId(self.id_beside(temporary));
         for index in &mut record.indexes {
-            index.space = self.space();
+            index.space = SpaceId(self.id_beside(temporary));
         }
     }
 
@@ -257,6 +277,7 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Makes the session's temporary schema, if something is made in it for the first time.
     pub fn enter(&mut self, schema: &str) -> SqlResult<()> {
+        self.make_in(schema);
         if !is_temporary(schema) || self.planner.catalog().has_schema(schema) {
             return Ok(());
         }
@@ -642,7 +663,8 @@ impl<'p, 'a> Draft<'p, 'a> {
     /// before do not disturb it, and ROLLBACK brings that one back. The counter of before is left where it is, a few bytes: it may
     /// have been written after this transaction's snapshot, which could not delete it.
     pub fn restart_sequence(&mut self, sequence: &mut SequenceDef, next: i64) -> SqlResult<()> {
-        sequence.counter = SequenceId(self.id());
+        let temporary = TEMPORARY.contains(&sequence.id.0);
+        sequence.counter = SequenceId(self.id_beside(temporary));
         self.put_sequence(&stored::sequence_record(sequence))?;
         let sequence = sequence.clone();
         self.work(Work::StartSequence { sequence, next });
@@ -801,8 +823,19 @@ impl<'p, 'a> Draft<'p, 'a> {
             self.changes
                 .push(records::write(RecordKey::Counters, &counters)?);
         }
+        if self.next_temporary != self.planner.catalog().next_temporary() {
+            let counters = Counters {
+                next_id: self.next_temporary,
+            };
+            self.changes
+                .push(records::write(RecordKey::TemporaryCounters, &counters)?);
+        }
         if self.changes.is_empty() && self.work.is_empty() {
             return Ok(self.planner.nothing(tag));
+        }
+        if let Some(lost) = self.changes.iter().find(|change| !change.is_at_home()) {
+            let message = format!("{:?} has a number of another schema's", lost.key);
+            return Err(SqlError::internal(message));
         }
         self.settle_owners()?;
         // Whether it can be read back is known now, not when it is too late.

@@ -1,9 +1,20 @@
 //! Schemas of temporary tables: `pg_temp_1`, one for each session that makes any.
 //!
 //! Relies on: the session's number (`Who`), which no other session has while it lives.  Promises: a session finds its own
-//! by bare names first and as `pg_temp`, and no other's by any name.  Does not: make or empty them (`ddl::temporary`).
+//! by bare names first and as `pg_temp`, and no other's by any name; what is in such a schema has numbers of its own
+//! ([`TEMPORARY`]), by which its records are told from those of the catalogue.  Does not: make or empty them (`ddl::temporary`), or
+//! keep the records: their session does.
 
+use crate::catalog::{Catalog, CatalogChange};
 use crate::planner::{Who, names_of_path};
+use crate::records::{self, Counters, RecordKey, TypeRecord};
+use quintet_base::ids::TEMPORARY;
+use quintet_base::types::ROW_TYPE;
+use quintet_base::{SequenceId, SpaceId, SqlError, SqlResult, SqlState, SqlType};
+use std::collections::BTreeMap;
+
+/// Records of what is in a session's temporary schema, by their keys.
+pub type TemporaryRecords = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// What every such schema's name begins with.
 const PREFIX: &str = "pg_temp_";
@@ -39,5 +50,135 @@ impl Who {
             temporary: names.find_map(|name| session_of(&name)).unwrap_or(0),
             ..Who::SYSTEM
         }
+    }
+}
+
+impl Catalog {
+    /// This catalogue with a session's temporary schema, where the next number to give out is this one.
+    ///
+    /// # Errors
+    /// What a record needs is not there any more.
+    pub fn with_temporary(&self, records: &TemporaryRecords, next: u32) -> SqlResult<Catalog> {
+        let counters = Counters { next_id: next };
+        let mut changes = vec![records::write(RecordKey::TemporaryCounters, &counters)?];
+        changes.extend(records.iter().map(|(key, value)| CatalogChange {
+            key: key.clone(),
+            value: Some(value.clone()),
+        }));
+        let with = self.apply(&changes)?;
+        let schemas: Vec<&str> = records
+            .keys()
+            .filter_map(|key| match RecordKey::decode(key) {
+                Ok(RecordKey::Schema(number)) => with.schema_named(number),
+                _ => None,
+            })
+            .collect();
+        with.refuse_unmet(&schemas)?;
+        Ok(with)
+    }
+
+    /// Refuses tables of these schemas that need a type or a function that is not there; everything else was read anew.
+    fn refuse_unmet(&self, schemas: &[&str]) -> SqlResult<()> {
+        let gone = |what: &str, name: &str| {
+            let message = format!("{what} of \"{name}\" does not exist any more");
+            Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message))
+        };
+        for record in self.table_records() {
+            if !schemas.contains(&record.schema.as_str()) {
+                continue;
+            }
+            let numbers = record.columns.iter().filter(|column| !column.dropped);
+            let numbers = numbers.filter_map(|column| match column.ty {
+                SqlType::Enum(number)
+                | SqlType::EnumArray(number)
+                | SqlType::Composite(number)
+                | SqlType::CompositeArray(number) => Some(number),
+                _ => None,
+            });
+            let domains = record.more.domains.iter().map(|(_, domain)| *domain);
+            let is_there = |number: u32| match number & ROW_TYPE {
+                0 => self.user_type(number).is_some(),
+                _ => self.table_of_type(number).is_some(),
+            };
+            if numbers.chain(domains).any(|number| !is_there(number)) {
+                return gone("a type", &record.name);
+            }
+            let triggers = self.triggers_of(record.id);
+            if triggers.iter().any(|t| self.routine(t.function).is_none()) {
+                return gone("the function of a trigger", &record.name);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl CatalogChange {
+    /// True for the record of something in a session's temporary schema: it is kept in memory, by the session alone.
+    pub fn is_temporary(&self) -> bool {
+        RecordKey::is_temporary(&self.key)
+    }
+
+    /// True if it says that numbers for something temporary were drawn.
+    pub fn counts_temporary(&self) -> bool {
+        RecordKey::decode(&self.key) == Ok(RecordKey::TemporaryCounters)
+    }
+
+    /// Whether its number is that of something temporary exactly if it is temporary; false if the record cannot be read, too.
+    pub(crate) fn is_at_home(&self) -> bool {
+        let (Ok(key), Some(value)) = (RecordKey::decode(&self.key), &self.value) else {
+            return self.value.is_none();
+        };
+        let schema = match key {
+            RecordKey::Table(_) => records::read_table(value).map(|record| record.schema),
+            RecordKey::Sequence(_) => records::read_sequence(value).map(|record| record.schema),
+            RecordKey::Routine(_) => records::read_routine(value).map(|record| record.schema),
+            RecordKey::View(_) => records::read_view(value).map(|record| record.schema),
+            RecordKey::Type(_) => records::read::<TypeRecord>(value).map(|record| record.schema),
+            RecordKey::Trigger(_) => {
+                let table = records::read_trigger(value).map(|record| record.table.0);
+                return table.is_ok_and(|table| TEMPORARY.contains(&table) == self.is_temporary());
+            }
+            RecordKey::ForeignKey(_) => {
+                let child = records::read_foreign_key(value).map(|record| record.child.0);
+                return child.is_ok_and(|child| TEMPORARY.contains(&child) == self.is_temporary());
+            }
+            _ => return true,
+        };
+        schema.is_ok_and(|schema| is_temporary(&schema) == self.is_temporary())
+    }
+}
+
+/// What a session's temporary tables and sequences have beside their records.
+#[derive(Default, Debug)]
+pub struct TemporaryWork {
+    /// Of rows and of indexes' entries.
+    pub spaces: Vec<SpaceId>,
+    /// Counters of sequences.
+    pub counters: Vec<SequenceId>,
+}
+
+impl TemporaryWork {
+    /// Of all that these records tell of.
+    pub fn of(records: &TemporaryRecords) -> TemporaryWork {
+        let mut found = TemporaryWork::default();
+        for (key, value) in records {
+            match RecordKey::decode(key) {
+                Ok(RecordKey::Table(_)) => {
+                    let Ok(record) = records::read_table(value) else {
+                        continue;
+                    };
+                    found.spaces.push(record.space);
+                    let indexes = record.indexes.iter();
+                    found.spaces.extend(indexes.map(|index| index.space));
+                }
+                Ok(RecordKey::Sequence(id)) => {
+                    let record = records::read_sequence(value);
+                    let counter = record.ok().and_then(|record| record.counter);
+                    found.counters.push(counter.unwrap_or(id));
+                }
+                _ => {}
+            }
+        }
+        found
     }
 }

@@ -16,6 +16,7 @@ use crate::snapshot::Snapshot;
 use crate::transaction::{KeptSnapshot, Txn};
 use crate::warm::{WarmStep, WarmThread, Warmed};
 use quintet_base::{Durability, Level, Lsn, SpaceId, Timestamp};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -156,20 +157,23 @@ impl Tc {
         Ok(orphans)
     }
 
-    /// The highest number below a bound of a space of which there is any trace, to be asked once after opening: numbers up to it
-    /// must not be given again, since what was dropped there may not be forgotten yet.
-    pub fn highest_space(&self, below: SpaceId) -> Option<SpaceId> {
+    /// The highest of these numbers that is one of a space of which there is any trace, to be asked once after opening: numbers up to
+    /// it must not be given again, since what was dropped there may not be forgotten yet.
+    pub fn highest_space(&self, among: Range<SpaceId>) -> Option<SpaceId> {
         let shared = &self.shared;
         let dropped: Vec<SpaceId> = (shared.dropped.lock().iter()).map(|(s, _)| *s).collect();
         let all = [shared.store.spaces(), shared.table.spaces(), dropped];
         let spaces = all.into_iter().flatten();
-        spaces.filter(|space| *space < below).max()
+        spaces.filter(|space| among.contains(space)).max()
     }
 
-    /// Spaces with rows that were committed ahead ([`Txn::commit_ahead`]) of transactions that did not commit. Who takes
+    /// Those of these spaces with rows that were committed ahead ([`Txn::commit_ahead`]) of transactions that did not commit. Who takes
     /// them drops them, and gives their numbers to nothing else.
-    pub fn take_abandoned(&self) -> Vec<SpaceId> {
-        std::mem::take(&mut self.shared.abandoned.lock())
+    pub fn take_abandoned(&self, among: Range<SpaceId>) -> Vec<SpaceId> {
+        let mut abandoned = self.shared.abandoned.lock();
+        abandoned
+            .extract_if(.., |space| among.contains(space))
+            .collect()
     }
 
     /// About how many records a space has: as many as memory has in order if it has them all, else those of STORE if they

@@ -12,6 +12,7 @@ use quintet_base::{Durability, Level, SpaceId};
 use quintet_dc::{DataComponent, Direction, KeyRange, MemoryStore};
 use quintet_rt::{Clock, Rand, RealClock};
 use quintet_tc::{Error, Strength, Tc, TcConfig, Txn, WaitPolicy, WarmStep};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,6 +21,7 @@ use support::*;
 
 const FRESH: SpaceId = SpaceId(200);
 const OTHER: SpaceId = SpaceId(201);
+const ALL: Range<SpaceId> = SpaceId(0)..SpaceId(1000);
 const TOLD_IN: SpaceId = SpaceId(6);
 
 /// Of a load a few hundred bytes are kept in memory.
@@ -132,7 +134,7 @@ fn they_are_found_when_the_transaction_has_caught_up_and_change_like_others() {
     drop(running);
     let running = media.open_with(Durability::Sync, small());
     assert_eq!(found(&running.tc.begin(Level::Snapshot), FRESH), changed);
-    assert!(running.tc.take_abandoned().is_empty());
+    assert!(running.tc.take_abandoned(ALL).is_empty());
 }
 
 #[test]
@@ -252,7 +254,7 @@ fn a_crash_leaves_all_of_a_committed_load_and_nothing_of_another() {
         let store = Arc::new(MemoryStore::open(&after.medium));
         let recovered = after.recover(store, small(), 32 << 20, 2).unwrap();
         let tc = &recovered.tc;
-        assert!(tc.highest_space(SpaceId(1000)).unwrap() >= FRESH);
+        assert!(tc.highest_space(ALL).unwrap() >= FRESH);
         if end < 2 {
             let orphans = tc.retain_spaces(&[SPACE, TOLD_IN]).unwrap();
             assert!(orphans.contains(&FRESH), "seed {seed}: {orphans:?}");
@@ -274,7 +276,7 @@ fn what_came_to_nothing_is_told_and_leaves_nothing_when_it_is_dropped() {
     let mut txn = begin(tc);
     load(&mut txn, 3);
     txn.abort();
-    assert_eq!(tc.take_abandoned(), [FRESH]);
+    assert_eq!(tc.take_abandoned(ALL), [FRESH]);
     // Before a pass has told STORE of it.
     let mut drops = tc.begin(Level::Snapshot);
     drops.drop_space(FRESH);
@@ -306,7 +308,7 @@ fn a_store_that_cannot_take_them_refuses_the_load() {
     put_rows(&mut txn, OTHER, 0..1);
     let refused = commit(tc, txn, Durability::Sync);
     assert!(matches!(refused, Err(Error::NoRoom { .. })), "{refused:?}");
-    assert_eq!(tc.take_abandoned(), [FRESH]);
+    assert_eq!(tc.take_abandoned(ALL), [FRESH]);
     store.broken.store(false, Ordering::Relaxed);
     tc.compact().unwrap();
     assert!(found(&tc.begin(Level::Snapshot), OTHER).is_empty());

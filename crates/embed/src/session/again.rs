@@ -13,6 +13,7 @@
 
 use super::execute::{Pulled, canceled};
 use super::listening::Noted;
+use super::own::Changed;
 use super::planning::are_alike;
 use super::portal::{Portal, PortalState};
 use super::{Mode, Session};
@@ -114,7 +115,8 @@ impl Session {
         self.host.notices.get_mut().truncate(alone.notices);
         self.back_to(alone.noted);
         // An empty table may have been given new spaces (`ahead`).
-        self.changed_schema = None;
+        self.changed = Changed::default();
+        self.show_own();
         match self.txn.as_mut() {
             // Others wait for what it holds, or held.
             Some(txn) if txn.is_deadlocked() => self.txn = None,

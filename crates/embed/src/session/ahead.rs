@@ -30,11 +30,14 @@ use std::sync::Arc;
 impl Session {
     /// The spaces of a table that this transaction has made or emptied; none if others can name them, or if they may not go ahead.
     pub(super) fn fresh_spaces(&self, insert: &Insert) -> Vec<SpaceId> {
-        if self.changed_schema.is_none() || !self.may_go_ahead(insert) {
+        if !self.changed.any() || !self.may_go_ahead(insert) {
             return Vec::new();
         }
         let own = spaces_of(&insert.table);
-        let committed = self.db.schema().catalog.spaces();
+        let committed = match insert.table.space.is_temporary() {
+            true => self.own_work().spaces,
+            false => self.db.schema().catalog.spaces(),
+        };
         match own.iter().any(|space| committed.contains(space)) {
             true => Vec::new(),
             false => own,
@@ -71,19 +74,23 @@ impl Session {
         if !is_fit {
             return Ok(Renewed::No);
         }
-        if let Some(pause) = self.let_writers_end(&[table.space])? {
+        // Of a temporary table there is nobody to wait for.
+        let others = !table.space.is_temporary();
+        if others && let Some(pause) = self.let_writers_end(&[table.space])? {
             return Ok(Renewed::Wait(pause));
         }
-        if let Turn::Wait(pause) = self.take_turn()? {
+        if others && let Turn::Wait(pause) = self.take_turn()? {
             return Ok(Renewed::Wait(pause));
         }
         let Some((schema, plan)) = self.plan_renewal(table)? else {
             return Ok(Renewed::No);
         };
         let txn = self.ensure_txn_at(Level::ReadCommitted, schema.timestamp);
-        let closed = txn.close_space(table.space);
-        if let Some(pause) = self.is_through(closed)? {
-            return Ok(Renewed::Wait(pause));
+        if others {
+            let closed = txn.close_space(table.space);
+            if let Some(pause) = self.is_through(closed)? {
+                return Ok(Renewed::Wait(pause));
+            }
         }
         // Those who were about to commit have; others wait.
         if !self.is_empty_for_others(table)? {

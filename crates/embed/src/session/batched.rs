@@ -88,7 +88,8 @@ impl Session {
             || !wanted
             || !alone
             || self.host.read_only
-            || self.changed_schema.is_some()
+            || self.changed.any()
+            || self.has_own()
         {
             return Ok(false);
         }

@@ -7,20 +7,22 @@
 
 use super::Session;
 use super::execute::{canceled, only_calls_commit};
+use super::own::with_catalog;
 use super::planning::Prepared;
 use crate::activity::Interrupt;
 use crate::classified::Levels;
 use crate::database::Schema;
 use crate::databases::{Closed, Copied};
 use crate::step::{Pause, Reason};
+use quintet_base::ids::TEMPORARY;
 use quintet_base::{
     Bytes, Durability, Level, SpaceId, SqlError, SqlResult, SqlState, TableId, Timestamp,
 };
 use quintet_direct::{Context, Stop, translate};
 use quintet_ir::Procedure;
 use quintet_ir::ddl::Work;
-use quintet_sql::command::{Command, DdlPlan};
-use quintet_sql::{Catalog, DatabaseChange};
+use quintet_sql::command::{Command, DdlPlan, Planned};
+use quintet_sql::{Catalog, CatalogChange, DatabaseChange, TemporaryRecords, TemporaryWork};
 use quintet_tc::{Error as TcError, Strength, WaitPolicy};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -62,20 +64,12 @@ impl Session {
                 return Ok(Changed::Blocked(pause));
             }
         }
-        if let Turn::Wait(pause) = self.take_turn()? {
-            return Ok(Changed::Blocked(pause));
-        }
-        let schema = Arc::clone(self.schema());
-        let again;
-        let plan = if prepared.revision == schema.revision && prepared.role == self.host.role() {
-            &prepared.planned
-        } else {
-            let context = self.host.plan_context(&schema.catalog);
-            again =
-                quintet_sql::plan(&prepared.source.parsed, &context, &prepared.source.declared)?;
-            &again
+        let (schema, again) = match self.plan_change(prepared)? {
+            Ok(planned) => planned,
+            Err(pause) => return Ok(Changed::Blocked(pause)),
         };
-        let Command::Ddl(plan) = &plan.command else {
+        let planned = again.as_ref().unwrap_or(&prepared.planned);
+        let Command::Ddl(plan) = &planned.command else {
             return Ok(Changed::Done(None)); // IF [NOT] EXISTS found nothing to do
         };
         if let Some(pause) = self.close_database(plan)? {
@@ -103,6 +97,58 @@ impl Session {
             Some(pause) => Changed::Blocked(pause),
             None => Changed::Done(plan.then.clone()),
         })
+    }
+
+    /// The schema that a change starts from, with its plan if that is another one than before; or what is to be waited for first, which is
+    /// the turn, if anybody else can see what changes.
+    fn plan_change(
+        &mut self,
+        prepared: &Prepared,
+    ) -> SqlResult<Result<(Arc<Schema>, Option<Planned>), Pause>> {
+        let is_own = |planned: &Planned| match &planned.command {
+            Command::Ddl(plan) => plan.is_temporary(),
+            _ => false,
+        };
+        let counts = |planned: &Planned| match &planned.command {
+            Command::Ddl(plan) => plan.counts_temporary(),
+            _ => false,
+        };
+        let mut own = is_own(&prepared.planned);
+        if counts(&prepared.planned) {
+            self.provide_numbers()?;
+        }
+        loop {
+            if !own && let Turn::Wait(pause) = self.take_turn()? {
+                return Ok(Err(pause));
+            }
+            let schema = Arc::clone(self.schema());
+            if own {
+                self.ensure_txn(schema.timestamp);
+            }
+            let others = match own {
+                true => None,
+                false => self.with_others(&schema.catalog),
+            };
+            let is_known =
+                prepared.revision == schema.revision && prepared.role == self.host.role();
+            if is_known && own == is_own(&prepared.planned) && others.is_none() {
+                return Ok(Ok((schema, None)));
+            }
+            let seen = others.as_ref().map_or(&schema.catalog, |(_, seen)| seen);
+            let context = self.host.plan_context(seen);
+            let source = &prepared.source;
+            let again = quintet_sql::plan(&source.parsed, &context, &source.declared)?;
+            if let (Command::Ddl(plan), Some((others, _))) = (&again.command, &others) {
+                refuse_others(plan, others)?;
+            }
+            if counts(&again) && !self.own.is_used() {
+                self.provide_numbers()?;
+            } else if own && matches!(again.command, Command::Ddl(_)) && !is_own(&again) {
+                own = false;
+            } else {
+                return Ok(Ok((schema, Some(again))));
+            }
+        }
     }
 
     /// Whether the session would take these values.
@@ -183,7 +229,7 @@ impl Session {
         // With the turn in hand the newest schema is ours to change.
         self.db.wait_for_published();
         // Numbers are given out by all databases of the house, each by itself.
-        if self.changed_schema.is_none() {
+        if self.changed.schema.is_none() {
             let highest = self.db.house.highest();
             if self.db.schema().catalog.next_id() <= highest.0 {
                 self.pass_over(highest);
@@ -196,26 +242,36 @@ impl Session {
     /// Drops what was committed ahead of a change that came to nothing, and gives its numbers to nothing else: STORE forgets
     /// a space some time after it was dropped.
     fn clear_abandoned(&mut self) -> SqlResult<()> {
-        let abandoned = self.db.tc.take_abandoned();
+        let stored = SpaceId(0)..SpaceId(TEMPORARY.start);
+        let abandoned = self.db.tc.take_abandoned(stored);
         let Some(highest) = abandoned.iter().max() else {
             return Ok(());
         };
         // First, so that it holds whatever comes of the rest: what is not dropped goes when the database is opened next.
         self.pass_over(*highest);
+        let work = TemporaryWork {
+            spaces: abandoned,
+            counters: Vec::new(),
+        };
+        self.drop_unnamed(&work)
+    }
+
+    /// Drops what no schema names, in a transaction of its own.
+    pub(super) fn drop_unnamed(&self, work: &TemporaryWork) -> SqlResult<()> {
         let mut txn = self.db.tc.begin(Level::ReadCommitted);
-        abandoned.iter().for_each(|space| txn.drop_space(*space));
-        loop {
-            match txn.commit(Durability::Async) {
-                // For the log's room: nobody has closed them.
-                Err(TcError::Blocked(wait)) => wait.wait(),
-                done => {
-                    let names = self.host.schema.catalog_names();
-                    return done
-                        .map(|_| ())
-                        .map_err(|error| translate(error, Level::ReadCommitted, &names));
+        let dropped = self.db.direct.forget_sequences(&work.counters, &mut txn);
+        work.spaces.iter().for_each(|space| txn.drop_space(*space));
+        let committed = dropped.and_then(|()| {
+            loop {
+                match txn.commit(Durability::Async) {
+                    // For the log's room: nobody has closed them.
+                    Err(TcError::Blocked(wait)) => wait.wait(),
+                    done => return done.map(|_| ()),
                 }
             }
-        }
+        });
+        let names = self.host.schema.catalog_names();
+        committed.map_err(|error| translate(error, Level::ReadCommitted, &names))
     }
 
     /// Gives out no number up to this one.
@@ -232,9 +288,9 @@ impl Session {
         };
         self.db.publish(passing(&self.db.schema()));
         // That of earlier changes of this transaction, one of which may be undone.
-        let own = self.changed_schema.as_deref().map(passing);
+        let own = self.changed.schema.as_deref().map(passing);
         if let Some(own) = own {
-            self.changed_schema = Some(Arc::new(own));
+            self.changed.schema = Some(Arc::new(own));
         }
     }
 
@@ -320,24 +376,19 @@ impl Session {
             return Ok(None);
         }
         self.db.refuse_needed_roles(&plan.changes)?;
-        let mut catalog = schema.catalog.apply(&plan.changes)?;
-        // A name under which the first database has got something means it for good.
-        let named = match self.db.place.is_first() {
-            true => catalog.name_first(&self.host.database)?,
-            false => Vec::new(),
+        let (of_all, named) = self.change_of_all(plan)?;
+        let seen = match &of_all {
+            Some(changed) if !self.own.is_used() => Arc::clone(changed),
+            _ => {
+                let changes: Vec<CatalogChange> =
+                    plan.changes.iter().chain(&named).cloned().collect();
+                let catalog = schema.catalog.apply(&changes)?;
+                with_catalog(&self.db, catalog, of_all.as_deref().unwrap_or(schema))
+            }
         };
-        if !named.is_empty() {
-            catalog = catalog.apply(&named)?;
-        }
-        let changed = Arc::new(Schema {
-            catalog,
-            timestamp: Timestamp::MAX,
-            revision: self.db.next_revision(),
-            classes: Levels::default(),
-        });
         // Rows that are written anew may draw numbers of a sequence that comes with the change.
-        let before = std::mem::replace(&mut self.host.schema, Arc::clone(&changed));
-        let copied = self.copy_of_template(plan, &changed.catalog)?;
+        let before = std::mem::replace(&mut self.host.schema, Arc::clone(&seen));
+        let copied = self.copy_of_template(plan, &seen.catalog)?;
         let dropped = self.closed.as_ref().filter(|_| plan.drops_database());
         let dropped = dropped.map(|closed| closed.work_of_drop());
         let work = dropped
@@ -359,7 +410,9 @@ impl Session {
             }
             .map_err(|error| translate(error, level, &names))
         };
-        for change in plan.changes.iter().chain(&named) {
+        let stored = plan.changes.iter().filter(|change| !change.is_temporary());
+        let stored: Vec<&CatalogChange> = stored.chain(&named).collect();
+        for change in stored {
             let space = self.db.space_of(change);
             put(space, &change.key, change.value.as_deref())?;
         }
@@ -368,19 +421,56 @@ impl Session {
                 put(space, &change.key, change.value.as_deref())?;
             }
         }
-        // Written by every change, so that the next one finds its snapshot stale.
-        put(
-            crate::database::TURN_SPACE,
-            b"turn",
-            Some(&schema.revision.to_le_bytes()),
-        )?;
-        let left = schema.catalog.left_by(&plan.changes)?;
-        let left = crate::past::leave(&self.db, left);
-        for (key, value) in left.map_err(|error| translate(error, level, &names))? {
-            put(crate::past::PAST_SPACE, &key, value.as_deref())?;
+        if of_all.is_some() {
+            // Written by every change, so that the next one finds its snapshot stale.
+            put(
+                crate::database::TURN_SPACE,
+                b"turn",
+                Some(&schema.revision.to_le_bytes()),
+            )?;
+            let left = schema.catalog.left_by(&plan.changes)?;
+            let left = crate::past::leave(&self.db, left);
+            for (key, value) in left.map_err(|error| translate(error, level, &names))? {
+                put(crate::past::PAST_SPACE, &key, value.as_deref())?;
+            }
+            self.changed.schema = of_all;
         }
-        self.changed_schema = Some(changed);
+        if self.own.is_used() {
+            self.change_own(plan, seen)?;
+        }
         Ok(None)
+    }
+
+    /// The schema that everybody will see after a change, and what is to be written besides its own records; `None`: the same as before.
+    fn change_of_all(
+        &self,
+        plan: &DdlPlan,
+    ) -> SqlResult<(Option<Arc<Schema>>, Vec<CatalogChange>)> {
+        if plan.is_temporary() {
+            return Ok((None, Vec::new()));
+        }
+        let before = match &self.changed.schema {
+            Some(changed) => Arc::clone(changed),
+            None => self.db.schema(),
+        };
+        let changes = plan.changes.iter().filter(|change| !change.is_temporary());
+        let changes: Vec<CatalogChange> = changes.cloned().collect();
+        let mut catalog = before.catalog.apply(&changes)?;
+        // A name under which the first database has got something means it for good.
+        let named = match self.db.place.is_first() {
+            true => catalog.name_first(&self.host.database)?,
+            false => Vec::new(),
+        };
+        if !named.is_empty() {
+            catalog = catalog.apply(&named)?;
+        }
+        let changed = Schema {
+            catalog,
+            timestamp: Timestamp::MAX,
+            revision: self.db.next_revision(),
+            classes: Levels::default(),
+        };
+        Ok((Some(Arc::new(changed)), named))
     }
 
     /// The physical part of a change.
@@ -409,7 +499,7 @@ impl Session {
 
     /// The transaction has committed: its schema is everybody's.
     pub(super) fn publish_schema(&mut self, timestamp: Timestamp) {
-        if let Some(changed) = self.changed_schema.take() {
+        if let Some(changed) = self.changed.schema.take() {
             let closed = self.closed.take();
             let number = closed.as_ref().map(Closed::number);
             let mut now = changed.catalog.other_databases();
@@ -424,6 +514,23 @@ impl Session {
                 closed.stay_closed();
             }
         }
+    }
+}
+
+/// A change may not change what is another session's.
+fn refuse_others(plan: &DdlPlan, others: &[Arc<TemporaryRecords>]) -> SqlResult<()> {
+    let is_of_others = |change: &CatalogChange| {
+        others
+            .iter()
+            .any(|records| records.contains_key(&change.key))
+    };
+    match plan.changes.iter().any(is_of_others) {
+        true => Err(SqlError::new(
+            SqlState::OBJECT_IN_USE,
+            "cannot change temporary tables of other sessions",
+        )
+        .detail("Something that another session has in its temporary schema needs what is to be changed.")),
+        false => Ok(()),
     }
 }
 

@@ -143,6 +143,7 @@ impl Session {
             source,
             revision: portal.prepared.revision,
             schema_timestamp: portal.prepared.schema_timestamp,
+            own_version: portal.prepared.own_version,
             path_version: portal.prepared.path_version,
             typed: are_typed(&planned.columns),
             role: portal.prepared.role,

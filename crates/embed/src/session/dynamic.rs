@@ -13,10 +13,10 @@
 //! ```
 
 use super::listening::Noted;
+use super::own::Changed;
 use super::planning::Source;
 use super::portal::Portal;
 use super::{LocalSettings, Mode, Session};
-use crate::database::Schema;
 use crate::settings::{Settings, Under};
 use crate::step::{Flow, Pause, RowSink, Step};
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType, Value};
@@ -58,7 +58,7 @@ pub(super) type Made = (u64, u64, RoleId);
 /// What is not undone with rows.
 struct Saved {
     guard: u64,
-    schema: Option<Arc<Schema>>,
+    changed: Changed,
     settings: Settings,
     local: LocalSettings,
     noted: Noted,
@@ -388,7 +388,7 @@ impl Session {
             let noted = self.noted();
             dynamic.saved.push(Saved {
                 guard: *guard,
-                schema: self.changed_schema.clone(),
+                changed: self.changed.clone(),
                 settings: self.host.settings.save(),
                 local: self.local_settings.clone(),
                 noted,
@@ -405,7 +405,8 @@ impl Session {
         let Some(saved) = dynamic.saved.pop() else {
             return;
         };
-        self.changed_schema = saved.schema;
+        self.changed = saved.changed;
+        self.show_own();
         self.host.settings.restore(saved.settings);
         self.local_settings = saved.local;
         self.back_to(saved.noted);

@@ -646,7 +646,7 @@ impl Session {
     }
 
     /// Opens the transaction for a plan. A schema that has moved since it was planned does no harm while what it reads and writes
-    /// is not fenced, which `tc` looks after. A schema of this transaction's own raises its fences later: there it does.
+    /// is not fenced, which `tc` looks after. A schema of this transaction's own raises its fences later, and one of the session's own none: there it does.
     pub(super) fn ensure_schema(&mut self, portal: &mut Portal) -> SqlResult<()> {
         self.db.wait_for_schema();
         let schema = self.schema();
@@ -654,7 +654,10 @@ impl Session {
         let planned = &portal.prepared;
         let timestamp = if planned.revision == revision {
             newest
-        } else if newest < Timestamp::MAX && planned.schema_timestamp < Timestamp::MAX {
+        } else if newest < Timestamp::MAX
+            && planned.schema_timestamp < Timestamp::MAX
+            && planned.own_version == self.own_version()
+        {
             planned.schema_timestamp
         } else {
             return Err(SqlError::new(

@@ -87,7 +87,8 @@ impl Session {
             || !chained
             || !alone
             || self.host.read_only
-            || self.changed_schema.is_some()
+            || self.changed.any()
+            || self.has_own()
         {
             return Ok(Asked::Beside);
         }

@@ -24,6 +24,7 @@
 //! | `advising` | advisory locks |
 //! | `sleeping` | pg_sleep |
 //! | `locking` | LOCK TABLE |
+//! | `own` | what a session has in its temporary schema |
 //! | `temporary` | temporary tables: when the session commits, and when it ends |
 //! | `identity` | SET ROLE, SET SESSION AUTHORIZATION |
 //! | `copy`, `copy_fired` | COPY in and out; into what fires triggers |
@@ -66,6 +67,7 @@ mod line;
 mod listening;
 mod locking;
 mod objects;
+mod own;
 mod planning;
 mod portal;
 mod portals;
@@ -96,6 +98,7 @@ use copy::CopyInto;
 use cursors::Kept;
 use foldhash::fast::RandomState;
 use late::Late;
+use own::{Changed, Own};
 use portal::Portal;
 use portals::Portals;
 use prepared::PreparedNames;
@@ -151,7 +154,7 @@ struct Savepoint {
     name: String,
     noted: listening::Noted,
     mark: Option<Mark>,
-    schema: Option<Arc<Schema>>,
+    changed: Changed,
     /// Whether the transaction was read-only.
     read_only: bool,
     /// The settings as they were then, and what was to be put back after those that are local; `None` as long as no SET came since.
@@ -184,8 +187,10 @@ pub struct Session {
     /// The level was asked for as READ UNCOMMITTED.
     uncommitted: bool,
     savepoints: Vec<Savepoint>,
-    /// The schema as this transaction has changed it.
-    changed_schema: Option<Arc<Schema>>,
+    /// What this transaction has changed of the schema.
+    changed: Changed,
+    /// What is in the session's temporary schema.
+    own: Own,
     /// A database that this transaction drops or gives another name, and how long it waits for those who are there.
     closed: Option<Closed>,
     closing_until: Option<u64>,
@@ -326,7 +331,8 @@ impl Session {
             uncommitted: false,
             shows_opened: false,
             savepoints: Vec::new(),
-            changed_schema: None,
+            changed: Changed::default(),
+            own: Own::default(),
             closed: None,
             closing_until: None,
             past: None,

@@ -40,7 +40,9 @@ pub struct Prepared {
     pub(super) revision: u64,
     /// When that schema was committed; [`Timestamp::MAX`] if it was this transaction's own.
     pub(super) schema_timestamp: Timestamp,
-    /// Of the search path it was planned with; the same.
+    /// Of the session's own records it was planned with.
+    pub(super) own_version: u64,
+    /// Of the search path it was planned with; planned again when that moves.
     pub(super) path_version: u64,
     /// Some column's values are written by its type alone; see [`crate::step::RowSink::typed`].
     pub(super) typed: bool,
@@ -117,6 +119,7 @@ impl Session {
             planned,
             revision: schema.revision,
             schema_timestamp: schema.timestamp,
+            own_version: self.own_version(),
             path_version: self.host.settings.path_version,
             role: self.host.role(),
             short,
@@ -192,7 +195,7 @@ impl Session {
     }
 
     /// The schema statements are planned with: this transaction's own, that of the moment it reads, else the
-    /// newest committed.
+    /// newest committed; with the session's temporary schema, which is not of the past.
     pub(super) fn schema(&mut self) -> &Arc<Schema> {
         // A statement is planned before its transaction begins.
         let ahead = match self.host.settings.as_of {
@@ -203,19 +206,19 @@ impl Session {
             }
             _ => None,
         };
-        let known = &mut self.host.schema;
-        let before = Arc::as_ptr(known);
-        match self
-            .changed_schema
-            .as_ref()
-            .or(self.past.as_ref())
-            .or(ahead.as_ref())
-        {
-            Some(changed) if Arc::ptr_eq(changed, known) => {}
-            Some(changed) => *known = Arc::clone(changed),
-            None => self.db.refresh(known),
+        let before = Arc::as_ptr(&self.host.schema);
+        let other = self.past.as_ref().or(ahead.as_ref());
+        if self.own.is_used() && other.is_none() {
+            self.see();
+        } else {
+            let known = &mut self.host.schema;
+            match self.changed.schema.as_ref().or(other) {
+                Some(changed) if Arc::ptr_eq(changed, known) => {}
+                Some(changed) => *known = Arc::clone(changed),
+                None => self.db.refresh(known),
+            }
         }
-        let moved = Arc::as_ptr(known) != before;
+        let moved = Arc::as_ptr(&self.host.schema) != before;
         let settings = &self.host.settings;
         // A role that was taken goes back with its transaction.
         let role = settings.identity.current();

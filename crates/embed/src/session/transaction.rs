@@ -198,7 +198,8 @@ impl Session {
             return Ok(None);
         };
         let durability = durability(&self.db, &self.host);
-        let changed = self.changed_schema.as_ref().map(|_| Arc::clone(&self.db));
+        let changed = self.changed.schema.as_ref();
+        let changed = changed.map(|_| Arc::clone(&self.db));
         let unpublished = changed.as_ref().map(|db| db.about_to_publish());
         let keeps = std::mem::take(&mut self.keeps_lost);
         let committed = match keeps {
@@ -208,6 +209,7 @@ impl Session {
         match committed {
             Ok(committed) => {
                 self.publish_schema(committed.timestamp);
+                self.keep_own();
                 drop(unpublished);
                 self.note_committed(committed.timestamp);
                 self.txn = None;
@@ -414,7 +416,10 @@ impl Session {
         self.late = None;
         self.owner.unlock_all(true);
         self.savepoints.clear();
-        self.changed_schema = None;
+        let own_changed = std::mem::take(&mut self.changed).changes_own();
+        if own_changed {
+            self.show_own();
+        }
         self.closed = None;
         self.closing_until = None;
         self.past = None;
@@ -455,7 +460,7 @@ impl Session {
             name,
             noted,
             mark,
-            schema: self.changed_schema.clone(),
+            changed: self.changed.clone(),
             read_only: self.host.read_only,
             settings: None,
         });
@@ -478,7 +483,8 @@ impl Session {
             (None, Some(_)) => self.txn = None,
             (_, None) => {}
         }
-        self.changed_schema = savepoint.schema.clone();
+        self.changed = savepoint.changed.clone();
+        self.show_own();
         self.host.read_only = savepoint.read_only;
         let noted = savepoint.noted;
         self.back_to(noted);

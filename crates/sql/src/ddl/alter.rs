@@ -135,6 +135,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
             .detail("This operation is not supported for materialized views."));
     }
     let mut draft = Draft::new(planner);
+    draft.make_in(&table.schema);
     let record = record_of(planner, &table)?;
     let mut change = Change::of(&mut draft, table, record);
     for command in commands {

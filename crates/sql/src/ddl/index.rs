@@ -50,6 +50,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
         return Err(planner.unsupported(what, relation.location));
     }
     let mut draft = Draft::new(planner);
+    draft.make_in(&table.schema);
     let mut record = record_of(planner, &table)?;
     let scope = Scope::of_table(&table);
     let mut columns = Vec::with_capacity(statement.index_params.len());

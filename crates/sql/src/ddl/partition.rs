@@ -245,6 +245,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
     let spec = required(statement.partbound.as_ref())?;
     let bound = bound::read(planner, &divided, spec, name)?;
     let mut draft = Draft::new(planner);
+    draft.make_in(schema);
     draft.take_name(schema, name)?;
     let id = draft.table_id();
     if let Some(spec) = &statement.partspec {

@@ -147,6 +147,7 @@ pub(super) fn create(planner: &Planner, statement: &CreatePolicyStmt) -> SqlResu
     let using = text_of(planner, &table, statement.qual.as_deref())?;
     let check = text_of(planner, &table, statement.with_check.as_deref())?;
     let mut draft = Draft::new(planner);
+    draft.make_in(&table.schema);
     let mut security = draft.security(table.relation())?;
     let name = &statement.policy_name;
     if security.policy(name).is_some() {

@@ -56,6 +56,7 @@ pub(super) fn as_relation(name: &[Node]) -> SqlResult<RangeVar> {
 pub(super) fn begin(draft: &mut Draft, name: &RangeVar, kind: TypeKind) -> SqlResult<TypeRecord> {
     let schema = creation_schema(draft.planner, name)?.to_string();
     refuse_taken(draft.planner, &schema, &name.relname)?;
+    draft.enter(&schema)?;
     let (id, _, _) = (draft.id(), draft.id(), draft.id());
     Ok(TypeRecord {
         id,
@@ -204,6 +205,7 @@ pub(super) fn alter_enum(planner: &Planner, statement: &AlterEnumStmt) -> SqlRes
     check_label(new)?;
     let is_there = labels.iter().any(|label| label.label == new);
     let mut draft = Draft::new(planner);
+    draft.make_in(&record.schema);
     if !statement.old_val.is_empty() {
         let place = place_of(labels, &statement.old_val)?;
         if is_there {

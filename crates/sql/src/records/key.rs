@@ -5,6 +5,7 @@
 
 use super::damaged;
 use crate::role::Whose;
+use quintet_base::ids::TEMPORARY;
 use quintet_base::{ConstraintId, RoleId, RoutineId, SequenceId, SqlResult, TableId};
 use quintet_ir::{Object, ObjectKind};
 
@@ -12,6 +13,8 @@ use quintet_ir::{Object, ObjectKind};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RecordKey {
     Counters,
+    /// Of a session alone, and never stored.
+    TemporaryCounters,
     Table(TableId),
     Sequence(SequenceId),
     Routine(RoutineId),
@@ -44,6 +47,7 @@ impl RecordKey {
     pub fn encode(self) -> Vec<u8> {
         let (kind, number) = match self {
             RecordKey::Counters => (0, 0),
+            RecordKey::TemporaryCounters => (0, TEMPORARY.start),
             RecordKey::Table(id) => (1, id.0),
             RecordKey::Sequence(id) => (2, id.0),
             RecordKey::Routine(id) => (3, id.0),
@@ -81,6 +85,7 @@ impl RecordKey {
             RecordKey::Sequence(id) => (ObjectKind::Sequence, id.0),
             RecordKey::Routine(id) => (ObjectKind::Routine, id.0),
             RecordKey::Counters
+            | RecordKey::TemporaryCounters
             | RecordKey::ForeignKey(_)
             | RecordKey::Comments(_)
             | RecordKey::Extension(_)
@@ -98,6 +103,17 @@ impl RecordKey {
         Some(Object { kind, number })
     }
 
+    /// True for the record of something in a session's temporary schema.
+    pub fn is_temporary(key: &[u8]) -> bool {
+        let [kind, number @ ..] = key else {
+            return false;
+        };
+        // Roles and databases have numbers of their own, and so has what is said of roles.
+        let own = !matches!(kind, 32 | 34..=36 | 38);
+        let number = number.try_into().map(u32::from_be_bytes);
+        own && number.is_ok_and(|number| TEMPORARY.contains(&number))
+    }
+
     pub fn decode(key: &[u8]) -> SqlResult<RecordKey> {
         let [kind, number @ ..] = key else {
             return Err(damaged("empty key"));
@@ -108,6 +124,7 @@ impl RecordKey {
         let number = u32::from_be_bytes(number);
         match (kind, number) {
             (0, 0) => Ok(RecordKey::Counters),
+            (0, _) if number == TEMPORARY.start => Ok(RecordKey::TemporaryCounters),
             (1, _) => Ok(RecordKey::Table(TableId(number))),
             (2, _) => Ok(RecordKey::Sequence(SequenceId(number))),
             (3, _) => Ok(RecordKey::Routine(RoutineId(number))),

@@ -60,6 +60,7 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
     polymorphic::check(&signature)?;
     tell_types(planner, statement, text)?;
     let mut draft = Draft::new(planner);
+    draft.enter(schema)?;
     let catalog = planner.catalog();
     let id = match same_key(catalog, schema, name, &signature.key())? {
         Some(old) if !statement.replace => {
@@ -76,7 +77,6 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
         }
         None => RoutineId(draft.id()),
     };
-    draft.enter(schema)?;
     draft.put_routine(&RoutineRecord {
         id,
         schema: schema.to_string(),

@@ -55,6 +55,7 @@ pub(in crate::ddl) fn alter(
     })?;
     planner.must_own_table(divided.id)?;
     let mut draft = Draft::new(planner);
+    draft.make_in(&divided.table.schema);
     match kind {
         AtAttachPartition => attach(&mut draft, &divided, what)?,
         _ => detach(&mut draft, &divided, what)?,

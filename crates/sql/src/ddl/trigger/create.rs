@@ -142,6 +142,7 @@ pub(in crate::ddl) fn create(planner: &Planner, statement: &CreateTrigStmt) -> S
         record.condition = Some(at_home(planner, &table.schema, text, &bound)?);
     }
     let mut draft = Draft::new(planner);
+    draft.make_in(&table.schema);
     let mut known = planner.catalog().triggers_of(table.relation()).iter();
     record.id = match known.find(|trigger| trigger.name == name) {
         Some(old) if statement.replace && !old.constraint && !record.constraint => old.id,
