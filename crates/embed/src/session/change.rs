@@ -40,6 +40,14 @@ pub(super) enum Turn {
     Taken,
 }
 
+/// How a schema change begins.
+enum Begun {
+    /// Something must be waited for first.
+    Blocked(Pause),
+    /// From this schema, by a plan that is another one than before if one is there.
+    From(Arc<Schema>, Option<Box<Planned>>),
+}
+
 /// What came of a schema change.
 pub(super) enum Changed {
     /// Something must be waited for first.
@@ -65,10 +73,10 @@ impl Session {
             }
         }
         let (schema, again) = match self.plan_change(prepared)? {
-            Ok(planned) => planned,
-            Err(pause) => return Ok(Changed::Blocked(pause)),
+            Begun::From(schema, again) => (schema, again),
+            Begun::Blocked(pause) => return Ok(Changed::Blocked(pause)),
         };
-        let planned = again.as_ref().unwrap_or(&prepared.planned);
+        let planned = again.as_deref().unwrap_or(&prepared.planned);
         let Command::Ddl(plan) = &planned.command else {
             return Ok(Changed::Done(None)); // IF [NOT] EXISTS found nothing to do
         };
@@ -99,12 +107,8 @@ impl Session {
         })
     }
 
-    /// The schema that a change starts from, with its plan if that is another one than before; or what is to be waited for first, which is
-    /// the turn, if anybody else can see what changes.
-    fn plan_change(
-        &mut self,
-        prepared: &Prepared,
-    ) -> SqlResult<Result<(Arc<Schema>, Option<Planned>), Pause>> {
+    /// Plans a change against the schema as it is. If anybody else can see what changes, the turn is waited for first.
+    fn plan_change(&mut self, prepared: &Prepared) -> SqlResult<Begun> {
         let is_own = |planned: &Planned| match &planned.command {
             Command::Ddl(plan) => plan.is_temporary(),
             _ => false,
@@ -119,7 +123,7 @@ impl Session {
         }
         loop {
             if !own && let Turn::Wait(pause) = self.take_turn()? {
-                return Ok(Err(pause));
+                return Ok(Begun::Blocked(pause));
             }
             let schema = Arc::clone(self.schema());
             if own {
@@ -132,7 +136,7 @@ impl Session {
             let is_known =
                 prepared.revision == schema.revision && prepared.role == self.host.role();
             if is_known && own == is_own(&prepared.planned) && others.is_none() {
-                return Ok(Ok((schema, None)));
+                return Ok(Begun::From(schema, None));
             }
             let seen = others.as_ref().map_or(&schema.catalog, |(_, seen)| seen);
             let context = self.host.plan_context(seen);
@@ -146,7 +150,7 @@ impl Session {
             } else if own && matches!(again.command, Command::Ddl(_)) && !is_own(&again) {
                 own = false;
             } else {
-                return Ok(Ok((schema, Some(again))));
+                return Ok(Begun::From(schema, Some(Box::new(again))));
             }
         }
     }
