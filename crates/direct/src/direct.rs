@@ -111,11 +111,22 @@ impl Direct {
         work::run(self, &mut env, work).map_err(crate::run::stop_outside_a_run)
     }
 
-    /// Forgets the counters of sequences with the transaction, as when they are dropped.
+    /// Nobody will ever use these temporary tables and counters of sequences again.
+    pub fn forget(&self, spaces: &[SpaceId], counters: &[SequenceId]) {
+        let shared = self.shared();
+        spaces
+            .iter()
+            .for_each(|space| shared.row_ids.forget(*space));
+        counters
+            .iter()
+            .for_each(|counter| shared.sequences.forget(*counter));
+    }
+
+    /// Removes the counters of sequences with the transaction, as when they are dropped.
     ///
     /// # Errors
     /// As [`Txn::delete`].
-    pub fn forget_sequences(
+    pub fn drop_sequences(
         &self,
         counters: &[SequenceId],
         txn: &mut Txn,

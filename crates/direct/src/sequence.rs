@@ -205,6 +205,11 @@ impl Sequences {
         self.set(sequence, next, false, tc).map(|_| ())
     }
 
+    /// Nobody will ever count by it again.
+    pub fn forget(&self, id: SequenceId) {
+        self.counters.lock().remove(&id);
+    }
+
     /// Removes the record with the transaction that drops the sequence.
     pub fn drop_in(&self, id: SequenceId, txn: &mut Txn) -> Result<(), Error> {
         txn.delete(SEQUENCE_SPACE, record_key(id))

@@ -453,3 +453,27 @@ fn tables_come_and_go_in_many_sessions_at_once() {
     let tables = "select count(*) from pg_tables where tablename like 'lasting%'";
     assert_eq!(rows(&mut db.client().unwrap(), tables), ["16"]);
 }
+
+#[test]
+fn rows_without_a_key_are_told_apart_whatever_becomes_of_their_table() {
+    let (_dir, db) = open();
+    let mut a = db.client().unwrap();
+    a.query("create temp table t (v int); insert into t values (1), (2)")
+        .unwrap();
+    let count = "select count(*), count(distinct v) from t";
+    // Dropped and brought back: who counts goes on where he was, also past rows that are not committed.
+    a.query("begin; insert into t values (3); savepoint s; drop table t; rollback to s; insert into t values (4)")
+        .unwrap();
+    assert_eq!(rows(&mut a, count), ["4|4"]);
+    a.query("rollback; insert into t values (3)").unwrap();
+    a.query("begin; drop table t").unwrap();
+    a.query("rollback; insert into t values (4)").unwrap();
+    assert_eq!(rows(&mut a, count), ["4|4"]);
+    a.query("truncate t; insert into t values (5), (6)")
+        .unwrap();
+    assert_eq!(rows(&mut a, count), ["2|2"]);
+    a.query("do $$ begin drop table t; raise exception 'no'; exception when others then insert into t values (7); end $$")
+        .unwrap();
+    a.query("insert into t values (8)").unwrap();
+    assert_eq!(rows(&mut a, count), ["4|4"]);
+}

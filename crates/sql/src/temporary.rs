@@ -6,11 +6,13 @@
 //! keep the records: their session does.
 
 use crate::catalog::{Catalog, CatalogChange};
+use crate::command::DdlPlan;
 use crate::planner::{Who, names_of_path};
 use crate::records::{self, Counters, RecordKey, TypeRecord};
 use quintet_base::ids::TEMPORARY;
 use quintet_base::types::ROW_TYPE;
 use quintet_base::{SequenceId, SpaceId, SqlError, SqlResult, SqlState, SqlType};
+use quintet_ir::ddl::Work;
 use std::collections::BTreeMap;
 
 /// Records of what is in a session's temporary schema, by their keys.
@@ -158,6 +160,32 @@ pub struct TemporaryWork {
 }
 
 impl TemporaryWork {
+    /// True if there is nothing of it.
+    pub fn is_empty(&self) -> bool {
+        self.spaces.is_empty() && self.counters.is_empty()
+    }
+
+    /// What a change makes, has anew or drops of it.
+    pub fn add(&mut self, plan: &DdlPlan) {
+        let own = plan.changes.iter().filter(|change| change.is_temporary());
+        let records = own.filter_map(|change| Some((change.key.clone(), change.value.clone()?)));
+        let made = TemporaryWork::of(&records.collect());
+        self.spaces.extend(made.spaces);
+        self.counters.extend(made.counters);
+        for work in &plan.work {
+            match work {
+                Work::DropSpaces(spaces) => {
+                    let own = spaces.iter().filter(|space| space.is_temporary());
+                    self.spaces.extend(own);
+                }
+                Work::DropSequence(counter) if TEMPORARY.contains(&counter.0) => {
+                    self.counters.push(*counter);
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Of all that these records tell of.
     pub fn of(records: &TemporaryRecords) -> TemporaryWork {
         let mut found = TemporaryWork::default();

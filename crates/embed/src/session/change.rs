@@ -263,7 +263,7 @@ impl Session {
     /// Drops what no schema names, in a transaction of its own.
     pub(super) fn drop_unnamed(&self, work: &TemporaryWork) -> SqlResult<()> {
         let mut txn = self.db.tc.begin(Level::ReadCommitted);
-        let dropped = self.db.direct.forget_sequences(&work.counters, &mut txn);
+        let dropped = self.db.direct.drop_sequences(&work.counters, &mut txn);
         work.spaces.iter().for_each(|space| txn.drop_space(*space));
         let committed = dropped.and_then(|()| {
             loop {

@@ -66,6 +66,8 @@ pub(super) struct Own {
     seen: Option<Seen>,
     /// Of records that could not be read any more.
     lost: TemporaryWork,
+    /// What the transaction has made, changed or dropped.
+    touched: TemporaryWork,
 }
 
 /// A schema as the session sees it, and what it was made of.
@@ -223,6 +225,7 @@ impl Session {
             return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
         }
         own.next = next;
+        own.touched.add(plan);
         let changes = plan.changes.iter();
         let mut changes = changes.filter(|change| is_record(change)).peekable();
         if changes.peek().is_some() {
@@ -260,6 +263,20 @@ impl Session {
         }
     }
 
+    /// The transaction has ended: what is there no more is forgotten.
+    pub(super) fn forget_own(&mut self) {
+        let mut touched = std::mem::take(&mut self.own.touched);
+        if touched.is_empty() {
+            return;
+        }
+        let there = TemporaryWork::of(&self.own.committed.by_key);
+        touched.spaces.retain(|space| !there.spaces.contains(space));
+        touched
+            .counters
+            .retain(|counter| !there.counters.contains(counter));
+        self.db.direct.forget(&touched.spaces, &touched.counters);
+    }
+
     /// The transaction has committed. A session that has nothing any more gives its numbers back.
     pub(super) fn keep_own(&mut self) {
         let Some(own) = self.changed.own.take() else {
@@ -267,8 +284,7 @@ impl Session {
         };
         self.own.committed = own;
         self.show_own();
-        let lost = &self.own.lost;
-        if !self.has_own() && lost.spaces.is_empty() && lost.counters.is_empty() {
+        if !self.has_own() && self.own.lost.is_empty() {
             self.own.next = 0;
             self.own.blocks.clear();
             self.own.seen = None;

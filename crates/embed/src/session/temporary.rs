@@ -63,12 +63,14 @@ impl Session {
             return; // the next start drops it
         }
         self.txn = None;
+        self.forget_own();
         let mut work = self.take_own();
         let temporary = SpaceId(TEMPORARY.start)..SpaceId(TEMPORARY.end);
         work.spaces.extend(self.db.tc.take_abandoned(temporary));
-        if !work.spaces.is_empty() || !work.counters.is_empty() {
+        if !work.is_empty() {
             // Where the log is closed already, the next start drops it.
             let _ = self.drop_unnamed(&work);
+            self.db.direct.forget(&work.spaces, &work.counters);
         }
         self.db.temporary.give_back(self.host.temporary);
     }

@@ -420,6 +420,7 @@ impl Session {
         if own_changed {
             self.show_own();
         }
+        self.forget_own();
         self.closed = None;
         self.closing_until = None;
         self.past = None;
