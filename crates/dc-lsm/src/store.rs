@@ -237,11 +237,13 @@ impl DataComponent for LsmStore {
         }
         let removed = {
             let mut live = inner.live.lock();
+            // Many that are dropped were never stored.
+            if !live.generation.spaces.contains_key(&id) {
+                return Ok(());
+            }
             let mut generation = LsmGeneration::clone(&live.generation);
             let removed = generation.spaces.remove(&id);
-            if removed.is_some() {
-                live.generation = Arc::new(generation);
-            }
+            live.generation = Arc::new(generation);
             removed
         };
         if let Some(pinned) = removed {

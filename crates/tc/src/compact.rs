@@ -40,10 +40,12 @@ use crate::seats::Readers;
 use crate::sim::{self, Planted, Point};
 use crate::snapshot::Snapshot;
 use crate::table::{Extent, Removed, Sweep, TOGETHER};
+use foldhash::fast::FixedState;
 use pace::Pace;
 use past::Past;
 use quintet_base::{Bytes, Lsn, SpaceId, Timestamp};
 use quintet_dc::{Change, Operation};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -112,7 +114,7 @@ fn post_from(
     }
     sim::at(Point::Frozen);
     let redo_start = Lsn(frozen.0);
-    let gone: Vec<SpaceId> = shared
+    let gone: HashSet<SpaceId, FixedState> = shared
         .dropped
         .lock()
         .iter()
@@ -233,7 +235,7 @@ struct Settling<'a> {
     shared: &'a Shared,
     frozen: Timestamp,
     /// Spaces that were dropped. STORE is told nothing of them, and old snapshots still read them.
-    gone: &'a [SpaceId],
+    gone: &'a HashSet<SpaceId, FixedState>,
     readers: Readers,
     dirty: Dirty<'a>,
     removed: Vec<Removed>,
@@ -548,9 +550,9 @@ pub(crate) fn give_back(shared: &Shared) {
         let now: Vec<(SpaceId, Timestamp)> = now;
         now.into_iter().map(|(space, _)| space).collect()
     };
-    leaving
-        .into_iter()
-        .for_each(|space| shared.table.drop_space(space));
+    if !leaving.is_empty() {
+        shared.table.drop_spaces(&leaving);
+    }
     shared.take_all_removed_away(low);
     reclaim(shared);
     sim::at(Point::Reclaimed);

@@ -16,6 +16,7 @@ use crate::snapshot::Snapshot;
 use crate::transaction::{KeptSnapshot, Txn};
 use crate::warm::{WarmStep, WarmThread, Warmed};
 use quintet_base::{Durability, Level, Lsn, SpaceId, Timestamp};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -144,6 +145,7 @@ impl Tc {
     /// [`Error::Store`].
     pub fn retain_spaces(&self, used: &[SpaceId]) -> Result<Vec<SpaceId>, Error> {
         let shared = &self.shared;
+        let used: HashSet<SpaceId> = used.iter().copied().collect();
         let mut orphans = shared.store.spaces();
         orphans.retain(|space| !used.contains(space));
         for space in &orphans {
@@ -152,7 +154,8 @@ impl Tc {
         let mut replayed = shared.table.spaces();
         replayed.retain(|space| !used.contains(space));
         shared.note_dropped(&replayed, shared.end());
-        replayed.retain(|space| !orphans.contains(space));
+        let stored: HashSet<SpaceId> = orphans.iter().copied().collect();
+        replayed.retain(|space| !stored.contains(space));
         orphans.extend(replayed);
         Ok(orphans)
     }

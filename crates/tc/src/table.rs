@@ -16,6 +16,7 @@
 )]
 
 mod removed;
+mod spaces;
 mod warm;
 
 pub(crate) use removed::{Listing, Next, Removed, Water};
@@ -30,7 +31,8 @@ use parking_lot::Mutex;
 use quintet_base::{SpaceId, Timestamp};
 use quintet_index::{Entry, Guard, Hashed, Near, OrderedIndex, PointIndex, Verdict};
 use quintet_rt::Rand;
-use std::collections::HashMap;
+use spaces::Spaces;
+use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher};
 use std::ptr::NonNull;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -75,9 +77,6 @@ pub(crate) struct Space {
     /// Whether `ordered` lacks records that were removed.
     pub listing: Listing,
 }
-
-/// By their numbers, which nobody outside chooses.
-type Spaces = HashMap<SpaceId, Arc<Space>, foldhash::fast::FixedState>;
 
 #[repr(align(64))]
 #[derive(Default)]
@@ -220,18 +219,18 @@ impl Table {
 
     /// A space that has or had records in memory.
     pub fn space(&self, space: SpaceId) -> Option<Arc<Space>> {
-        self.spaces.load().get(&space).cloned()
+        self.spaces.load().get(space).cloned()
     }
 
     /// Shows a space that has or had records in memory: nothing is counted, so threads that use one space
     /// do not meet.
     pub fn with_space<R>(&self, space: SpaceId, see: impl FnOnce(Option<&Space>) -> R) -> R {
-        see(self.spaces.load().get(&space).map(|space| &**space))
+        see(self.spaces.load().get(space).map(|space| &**space))
     }
 
     /// Those that have been read or written.
     pub fn spaces(&self) -> Vec<SpaceId> {
-        self.spaces.load().keys().copied().collect()
+        self.spaces.load().iter().map(|(id, _)| id).collect()
     }
 
     /// The space, which is whole from its beginning unless `in_store` says that STORE has it.
@@ -249,7 +248,7 @@ impl Table {
             listing: Listing::default(),
         });
         let mut spaces = Spaces::clone(&self.spaces.load());
-        spaces.insert(space, Arc::clone(&made));
+        spaces.put(space, Arc::clone(&made));
         self.spaces.store(Arc::new(spaces));
         made
     }
@@ -420,21 +419,24 @@ impl Table {
         gained
     }
 
-    /// Takes every record of a space out of memory. Nobody reads it or writes to it any more.
-    pub fn drop_space(&self, id: SpaceId) {
-        {
+    /// Takes every record of some spaces out of memory, in one sweep. Nobody reads them or writes to them any more.
+    pub fn drop_spaces(&self, gone: &[SpaceId]) {
+        let gone: HashSet<SpaceId, foldhash::fast::FixedState> = {
             let _changing = self.changing.lock();
             let mut spaces = Spaces::clone(&self.spaces.load());
-            if spaces.remove(&id).is_none() {
-                return;
-            }
+            let gone = gone.iter().copied().filter(|id| spaces.remove(*id));
+            let gone = gone.collect();
             self.spaces.store(Arc::new(spaces));
+            gone
+        };
+        if gone.is_empty() {
+            return;
         }
         for shard in 0..self.points.shards() {
             let guard = quintet_index::pin();
             let mut removed = Vec::new();
             let judge = |entry: &RecordEntry| {
-                let ours = entry.space() == id && entry.lock_for_upkeep() == Locked::Yes;
+                let ours = gone.contains(&entry.space()) && entry.lock_for_upkeep() == Locked::Yes;
                 if ours {
                     entry.unlock_dead();
                     Verdict::Remove

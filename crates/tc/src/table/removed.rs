@@ -116,7 +116,7 @@ impl Table {
     pub fn unlisted(&self) -> u64 {
         let spaces = self.spaces.load();
         let missing = |space: &Arc<Space>| space.listing.missing.load(Ordering::Relaxed);
-        spaces.values().map(missing).sum()
+        spaces.iter().map(|(_, space)| missing(space)).sum()
     }
 
     /// Takes a removed record as far away as the water allows.

@@ -89,7 +89,8 @@ impl Table {
     /// Spaces of which memory has everything.
     pub fn spaces_whole(&self) -> usize {
         let spaces = self.spaces.load();
-        spaces.values().filter(|space| space.is_whole()).count()
+        let whole = spaces.iter().filter(|(_, space)| space.is_whole());
+        whole.count()
     }
 
     /// Whether records that nobody has asked for should not be added.
