@@ -85,7 +85,12 @@ class Schema(Changes):
             if roll < 0.2 and parents:
                 parent = self.dice.choice(parents)
                 kind = parent.columns[parent.key[0]]
-                text = f"{column} {kind} references {parent.name}{self.actions(kind)}"
+                default = f" default {self.literal(kind)}" if self.chance(0.3) else ""
+                text = f"{column} {kind}{default} references {parent.name}{self.actions(kind)}"
+                referred.append(column)
+            elif roll < 0.26 and len(key) == 1 and not partitioned and not any(f"references {name}" in line for line in lines):
+                kind = key_kind
+                text = f"{column} {self.declared(kind)} references {name}{self.actions(kind)}"
                 referred.append(column)
             elif roll < 0.32:
                 plain = [pair for pair in scope]
@@ -131,7 +136,7 @@ class Schema(Changes):
         return f"hash ({column})"
 
     def actions(self, kind):
-        ways = ["", "", " on delete cascade", " on delete set null", " on delete restrict", " on update cascade", " on delete cascade on update cascade", " on delete set null on update set null", " on delete no action on update restrict"]
+        ways = ["", "", " on delete cascade", " on delete set null", " on delete restrict", " on update cascade", " on delete cascade on update cascade", " on delete set null on update set null", " on delete no action on update restrict", " on delete set default", " on delete set default on update set default", " on delete restrict on update cascade"]
         return self.dice.choice(ways) + self.pick("", "", "", " deferrable", " deferrable initially deferred")
 
     def create_index(self):

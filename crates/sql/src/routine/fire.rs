@@ -505,7 +505,9 @@ impl Embedding<'_, '_> {
             rows.push(("old", fields(&seen.old)));
         }
         let shapes = self.variables.enter_rows(rows);
+        let around = std::mem::replace(&mut self.variables.are_there, true);
         let made = self.typed(condition, SqlType::Bool, TypeMod::NONE);
+        self.variables.are_there = around;
         self.variables.leave_row(shapes);
         made
     }
