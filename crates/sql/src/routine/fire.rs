@@ -37,14 +37,15 @@ use super::embed::{Embedding, Planned};
 use super::hold::hold_if_calls;
 use crate::names::{inner, required};
 use crate::records::TriggerRecord;
-use crate::row_security::RowChecks;
+use crate::row_security::{PartOf, RowChecks};
 use follow::{Follow, follows};
 use quintet_base::{SqlError, SqlResult, SqlType, TypeMod, Value};
 use quintet_ir::function;
+use quintet_ir::references::Turn;
 use quintet_ir::routine::{Action, Into, Step};
-use quintet_ir::schema::TableRef;
-use quintet_ir::statement::{ConflictAction, OnConflict};
-use quintet_ir::{Expr, Statement};
+use quintet_ir::schema::{TableDef, TableRef};
+use quintet_ir::statement::{ConflictAction, Delete, OnConflict};
+use quintet_ir::{Expr, Plan, References, Statement};
 use rows::locked;
 use std::sync::Arc;
 
@@ -197,7 +198,7 @@ fn firing_of_all(catalog: &crate::catalog::Catalog, statements: &[&Statement]) -
         }
     };
     let mut firing = Firing {
-        table: TableRef::clone(table),
+        table: in_turn(table, Turn::Kept),
         insert: of(&|trigger| inserts && trigger.insert),
         update: of(&|trigger| trigger.update && of_column(trigger)),
         delete: of(&|trigger| deletes && trigger.delete),
@@ -257,6 +258,11 @@ impl Firing {
         follows || named || !self.of(event, false, true).is_empty()
     }
 
+    /// Whether actions of foreign keys are steps, which go before what must hold in the end.
+    fn follows(&self) -> bool {
+        !self.updates.is_empty() || !self.deletes.is_empty()
+    }
+
     /// Numbers and types of the visible columns.
     fn visible(&self) -> Vec<(usize, SqlType)> {
         let columns = self.table.visible_columns();
@@ -269,6 +275,21 @@ impl Firing {
     fn is_generated(&self, number: usize) -> bool {
         self.table.columns[number].generated.is_some()
     }
+}
+
+/// The table, what whose rows bring about is done at another time.
+fn in_turn(table: &TableRef, turn: Turn) -> TableRef {
+    let Some(references) = &table.references else {
+        return TableRef::clone(table);
+    };
+    let references = References {
+        turn,
+        ..(**references).clone()
+    };
+    TableRef::new(TableDef {
+        references: Some(Arc::new(references)),
+        ..(**table).clone()
+    })
 }
 
 fn boolean(value: bool) -> Expr {
@@ -331,8 +352,15 @@ impl Embedding<'_, '_> {
         if !columns.is_empty() {
             behind.returned = Some(self.begin_keeping(&columns)?);
         }
+        self.turn(firing, Turn::Begin);
         self.fire_rows(firing, statement, &behind)?;
+        if !firing.follows() {
+            self.turn(firing, Turn::End);
+        }
         self.fire_behind(firing, events(), &behind)?;
+        if firing.follows() {
+            self.turn(firing, Turn::End);
+        }
         // An UPDATE that ON CONFLICT brings about is over before the INSERT is.
         for event in [also, Some(event)].into_iter().flatten() {
             self.fire_ends(firing, event, &behind)?;
@@ -392,6 +420,33 @@ impl Embedding<'_, '_> {
             }
         }
         Ok(behind)
+    }
+
+    /// The steps that write rows begin, or are over: what foreign keys make of all of them is done then. Those of an action are part of the
+    /// statement that it follows from.
+    fn turn(&mut self, firing: &Firing, turn: Turn) {
+        if firing.table.references.is_none() || self.part_of == PartOf::Steps {
+            return;
+        }
+        let table = in_turn(&firing.table, turn);
+        let columns = 0..table.frame_width();
+        let types = columns.map(|column| table.frame_type(column)).collect();
+        let statement = Statement::Delete(Delete {
+            table,
+            source: Plan::Values {
+                rows: Vec::new(),
+                types,
+            },
+            returning: None,
+        });
+        self.add(Action::Run {
+            statement,
+            into: Into {
+                targets: Vec::new(),
+                strict: false,
+                silent: true,
+            },
+        });
     }
 
     /// The changes, row by row.

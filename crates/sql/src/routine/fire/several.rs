@@ -8,6 +8,7 @@ use super::{Behind, Event, Firing, firing_of_all};
 use crate::routine::embed::{Embedding, Planned};
 use quintet_base::SqlResult;
 use quintet_ir::Statement;
+use quintet_ir::references::Turn;
 
 /// What they fire, and where it is kept, for each kind of change.
 pub(in crate::routine) struct Several {
@@ -45,6 +46,7 @@ impl Embedding<'_, '_> {
                 behind.push((event, kept));
             }
         }
+        self.turn(&firing, Turn::Begin);
         Ok(Some(Several { firing, behind }))
     }
 
@@ -78,8 +80,14 @@ impl Embedding<'_, '_> {
                 .filter(move |(kind, _)| *kind == event)
         };
         let events = [Event::Update, Event::Delete, Event::Insert];
+        if !several.firing.follows() {
+            self.turn(&several.firing, Turn::End);
+        }
         for (event, behind) in events.into_iter().flat_map(of) {
             self.fire_behind(&several.firing, [*event].into_iter(), behind)?;
+        }
+        if several.firing.follows() {
+            self.turn(&several.firing, Turn::End);
         }
         let events = [Event::Delete, Event::Update, Event::Insert];
         for (event, behind) in events.into_iter().flat_map(of) {
