@@ -25,3 +25,12 @@ ALTER TABLE ic ALTER COLUMN c TYPE varchar(9);
 SELECT * FROM ic WHERE left(c, 3)::citext = 'ABC';
 DROP TABLE ic;
 DROP EXTENSION citext;
+-- A column that is filled leaves rows alone that a CHECK that is NOT VALID says nothing of.
+CREATE TABLE iv (a int);
+INSERT INTO iv VALUES (1), (2);
+ALTER TABLE iv ADD CONSTRAINT k CHECK (a > 5) NOT VALID;
+ALTER TABLE iv ADD COLUMN b int GENERATED ALWAYS AS (a * 2) STORED;
+ALTER TABLE iv ADD COLUMN c int GENERATED ALWAYS AS IDENTITY;
+INSERT INTO iv VALUES (3);
+SELECT * FROM iv ORDER BY a;
+DROP TABLE iv;
