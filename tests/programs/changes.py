@@ -161,7 +161,7 @@ class Changes(Queries):
         return f"delete from {table.name} where {self.condition(scope, 1)} and {self.condition(scope, 1)}{self.returning(table)}"
 
     def merge(self):
-        tables = [t for t in self.model.stored() if len(t.key) == 1 and not t.for_statements and not t.for_columns]
+        tables = [t for t in self.model.stored() if len(t.key) == 1]
         if len(tables) < 2:
             return self.update()
         table, source = self.dice.choice(tables), self.dice.choice(tables)

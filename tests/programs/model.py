@@ -25,7 +25,7 @@ INDEXES = f"""
 select i.indrelid::regclass::text, c.relname, pg_get_indexdef(c.oid), i.indisunique, i.indisprimary, i.indpred is not null, i.indexprs is not null, i.indimmediate,
     array(select attname from unnest(i.indkey::int[]) with ordinality k(n, o) join pg_attribute on attrelid = indrelid and attnum = k.n order by o)::text
 from pg_index i join pg_class c on c.oid = i.indexrelid where c.relnamespace in {HERE} and not c.relispartition order by c.oid"""
-TRIGGERS = "select tgrelid::regclass::text, tgname, tgtype & 1 = 1, tgattr::text <> '' from pg_trigger where not tgisinternal and tgparentid = 0 order by oid"
+TRIGGERS = "select tgrelid::regclass::text, tgname, tgtype & 1 = 1 from pg_trigger where not tgisinternal and tgparentid = 0 order by oid"
 PARTS = """
 select inhparent::regclass::text, inhrelid::regclass::text from pg_inherits join pg_class c on c.oid = inhrelid where c.relkind in ('r', 'p') order by inhrelid"""
 
@@ -55,10 +55,8 @@ class Table:
         self.fixed, self.filled = set(), set()
         self.key, self.uniques, self.references, self.constraints = [], [], [], []
         self.indexes, self.triggers, self.parts = [], [], []
-        # Has a trigger that fires for statements: MERGE is several of them here.
+        # Has a trigger that fires for statements: an action of a key is several of them here.
         self.for_statements = False
-        # Has a trigger of columns: in PostgreSQL a MERGE sets all those that any of its actions does.
-        self.for_columns = False
 
     def changeable(self):
         return [name for name in self.columns if name not in self.filled]
@@ -91,11 +89,10 @@ class Model:
             table.indexes.append((index, owned))
             if unique == "t" and not owned and part == "f" and expressions == "f" and now == "t":
                 table.uniques.append(names(columns))
-        for name, trigger, row, columns in wire.query(TRIGGERS)[1]:
+        for name, trigger, row in wire.query(TRIGGERS)[1]:
             if name in self.tables:
                 self.tables[name].triggers.append(trigger)
                 self.tables[name].for_statements |= row == "f"
-                self.tables[name].for_columns |= columns == "t"
         for name, part in wire.query(PARTS)[1]:
             self.tables[name].parts.append(part)
         self.functions = [tuple(row) for row in wire.query(FUNCTIONS)[1]]

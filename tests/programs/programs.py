@@ -9,7 +9,7 @@ import time
 
 from harness import BINARY, Options, Reference, check, directory, run, server, test
 
-from . import kinds, schema, sessions
+from . import blocks, kinds, schema
 from .model import Model
 from .sides import DEFINITIONS, SEARCH_PATH, Differs, Side, Sides, Slow
 
@@ -17,7 +17,7 @@ from .sides import DEFINITIONS, SEARCH_PATH, Differs, Side, Sides, Slow
 STRETCH = 250
 
 
-class Program(sessions.Sessions):
+class Program(blocks.Blocks):
     """One seed's statements, and what they are told to."""
 
     def __init__(self, seed, here, postgres, kept, prefix):
@@ -27,8 +27,9 @@ class Program(sessions.Sessions):
         self.kept = kept
         self.text = open(kept, "w")
         self.held = {}
+        self.sides = None
         self.block = False
-        self.prepared = []
+        self.prepared, self.holds, self.savepoints = [], [], []
 
     def told(self, line):
         self.text.write(line + ";\n")
@@ -41,6 +42,10 @@ class Program(sessions.Sessions):
         self.told(SEARCH_PATH)
         for line in kinds.SET_UP + schema.LOGS:
             check(self.sides.both(line), line)
+        for side in (self.sides.quintet, self.sides.postgres):
+            # Another program may have made it.
+            check(side.ask(f"create role {blocks.ROLE}")[0] in ("", "42710", "23505"), blocks.ROLE)
+            check(side.ask(f"grant usage on schema public, aside to {blocks.ROLE}")[0] == "", blocks.ROLE)
         self.block = self.savepoint = False
         self.look()
 
@@ -83,8 +88,12 @@ class Program(sessions.Sessions):
             self.block, self.savepoint = bool(self.tell(f"begin{self.pick('', '', ' isolation level repeatable read', ' isolation level serializable')}")), False
             return
         roll = self.dice.random()
-        if roll < 0.35:
+        if roll < 0.3:
             self.savepoint = bool(self.tell("savepoint s"))
+        elif roll < 0.35 and self.savepoint:
+            # The one of that name before it, if there is one, is not there for us.
+            self.tell("release savepoint s")
+            self.savepoint = False
         elif roll < 0.6 and self.savepoint:
             self.restore("rollback to savepoint s")
         elif roll < 0.85:
@@ -110,9 +119,16 @@ class Program(sessions.Sessions):
             self.again()
         elif roll < 0.8:
             self.tell(self.query())
-        elif roll < 0.85:
+        elif roll < 0.83:
             for text in self.session_step():
                 self.tell(text)
+            self.look()
+        elif roll < 0.88:
+            for text in self.extra_step():
+                self.tell(text)
+            # A block that has failed leaves the role as it was before.
+            if self.sides.postgres.ask("select current_user = session_user")[2] == [["f"]]:
+                self.restore("reset role")
             self.look()
         else:
             if self.model.cursors:
@@ -182,6 +198,8 @@ class Program(sessions.Sessions):
         self.sides.quintet = self.connect()
         self.sides.postgres.ask("deallocate all")
         self.sides.postgres.ask("discard temp")
+        self.sides.postgres.ask("close all")
+        self.holds = []
         self.look()
         self.prepared = []
         self.sides.alike(questions, "after a kill: ")
@@ -236,6 +254,11 @@ def tell(seed, count, here, postgres, kept, prefix="program"):
         ended = f", ended: {str(slow)[:200]}"
     except Differs as differs:
         raise Differs(f"seed {seed}, {kept}\n{differs}") from None
+    finally:
+        # A block that is left open would hold up others.
+        if program.sides:
+            program.sides.quintet.close()
+            program.sides.postgres.close()
     print(f"  seed {seed}: {dict(program.sides.counts)}, {time.monotonic() - began:.0f} s{ended}", flush=True)
     return program
 

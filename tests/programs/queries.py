@@ -184,6 +184,12 @@ class Queries:
             way = self.pick(shown, shown, f"rollup ({shown})", f"cube ({shown})", f"grouping sets (({shown}), ())")
             having = f" having {self.pick('count(*) > 1', 'count(*) < 4')}" if self.chance(0.3) else ""
             return f"select {shown}, {self.aggregates(scope)}, {self.aggregates(scope)} from {source}{self.where(scope)} group by {way}{having}"
+        if roll < 0.15:
+            # Aggregates that stand in a subquery and belong to the query around it.
+            inner, _ = self.source(1)
+            shown = self.pick(f"(select {self.aggregates(scope)})", f"(select {self.aggregates(scope)} from {inner} limit 1)", f"exists (select from {inner} where {self.aggregates(scope)} is null)")
+            some = self.dice.choice(self.sortable(scope))[0]
+            return self.pick(f"select {shown}, count(*) from {source}{self.where(scope)}", f"select {some}, {shown} from {source}{self.where(scope)} group by {some}")
         if roll < 0.18:
             return f"select {self.aggregates(scope)}, {self.aggregates(scope)} from {source}{self.where(scope)}"
         if roll < 0.26:

@@ -85,7 +85,12 @@ class Schema(Changes):
             if roll < 0.2 and parents:
                 parent = self.dice.choice(parents)
                 kind = parent.columns[parent.key[0]]
-                text = f"{column} {kind} references {parent.name}{self.actions(kind)}"
+                default = f" default {self.literal(kind)}" if self.chance(0.3) else ""
+                text = f"{column} {kind}{default} references {parent.name}{self.actions(kind)}"
+                referred.append(column)
+            elif roll < 0.26 and len(key) == 1 and not partitioned and not any(f"references {name}" in line for line in lines):
+                kind = key_kind
+                text = f"{column} {self.declared(kind)} references {name}{self.actions(kind)}"
                 referred.append(column)
             elif roll < 0.32:
                 plain = [pair for pair in scope]
@@ -131,7 +136,7 @@ class Schema(Changes):
         return f"hash ({column})"
 
     def actions(self, kind):
-        ways = ["", "", " on delete cascade", " on delete set null", " on delete restrict", " on update cascade", " on delete cascade on update cascade", " on delete set null on update set null", " on delete no action on update restrict"]
+        ways = ["", "", " on delete cascade", " on delete set null", " on delete restrict", " on update cascade", " on delete cascade on update cascade", " on delete set null on update set null", " on delete no action on update restrict", " on delete set default", " on delete set default on update set default", " on delete restrict on update cascade"]
         return self.dice.choice(ways) + self.pick("", "", "", " deferrable", " deferrable initially deferred")
 
     def create_index(self):
@@ -177,7 +182,8 @@ class Schema(Changes):
         free = table.changeable()
         event = self.pick("insert", "update", "delete", "insert or update", "insert or update or delete", f"update of {self.dice.choice(free)}" if free else "update")
         roll = self.dice.random()
-        if roll < 0.25 and "or" not in event and " of " not in event:
+        # What a key brings about fires triggers of statements for each row here.
+        if roll < 0.25 and "or" not in event and " of " not in event and not table.references:
             tables = {"insert": ("new table as added", "log_new"), "delete": ("old table as gone", "log_old"), "update": ("old table as gone new table as added", "log_both")}
             return f"create trigger {name} after {event} on {table.name} referencing {tables[event][0]} for each statement execute function {tables[event][1]}('{table.name}')"
         if roll < 0.4:
@@ -235,7 +241,7 @@ class Schema(Changes):
         if roll < 0.68:
             return f"{alter} add constraint {self.fresh('k')} check ({self.condition(list(table.columns.items()), 1, True)} or {column} is null or {self.condition(list(table.columns.items()), 0, True)}){self.pick('', ' not valid')}"
         if roll < 0.74:
-            parents = [t for t in self.model.stored() if len(t.key) == 1 and t.columns.get(t.key[0]) == kind and all(t.name != other for _, other, _ in table.references)]
+            parents = [t for t in self.model.stored() if not table.for_statements and len(t.key) == 1 and t.columns.get(t.key[0]) == kind and all(t.name != other for _, other, _ in table.references)]
             if parents:
                 parent = self.dice.choice(parents)
                 return f"{alter} add constraint {self.fresh('k')} foreign key ({column}) references {parent.name}{self.actions(kind)}{'' if table.parts else self.pick('', ' not valid')}"

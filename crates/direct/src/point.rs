@@ -359,6 +359,7 @@ impl Scratch {
         if values.len() > COLUMNS_IN_PLACE
             || table.primary_key.is_none()
             || !table.indexes.is_empty()
+            || table.partitions.is_some()
         {
             return Ok(None);
         }

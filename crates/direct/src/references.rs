@@ -20,20 +20,22 @@ use crate::keys::{push, row_key};
 use crate::late_key::LateKey;
 use crate::rows::{about, check_row, key_text, read_row};
 use crate::write::{Change, lock_key, occupy, remove, vacate};
+use parking_lot::Mutex;
 use quintet_base::{
     Bytes, ConstraintId, Level, SpaceId, SqlError, SqlResult, SqlState, TableId, Value,
 };
 use quintet_ir::expr::CompareOp;
 use quintet_ir::plan::{Access, KeyRange, Path, Plan};
-use quintet_ir::references::converted;
+use quintet_ir::references::{Turn, converted};
 use quintet_ir::schema::{self, TableRef};
-use quintet_ir::statement::Arbiter;
+use quintet_ir::statement::{Arbiter, Statement};
 use quintet_ir::{Expr, ForeignKey, References, ReferentialAction, TableDef};
 use quintet_tc::{Attached, Strength, Txn};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A row that was written, as far as others may be concerned.
+#[derive(Clone)]
 pub(crate) struct Event {
     references: Arc<References>,
     /// Number of its table there.
@@ -42,6 +44,15 @@ pub(crate) struct Event {
     new: Option<Vec<Value>>,
     /// What follows from it, and what must hold, is another's matter.
     by_replica: bool,
+}
+
+/// Of a statement that is made of steps: attached to a transaction, so that what a savepoint undoes is not done in the end.
+enum Steps {
+    Begin,
+    /// A row that a step has written, until what it brings about is done.
+    Row(Mutex<Option<Event>>),
+    /// Those that began at this place of what is attached are over.
+    End(usize),
 }
 
 /// Attached to a transaction.
@@ -110,7 +121,12 @@ pub(crate) fn note(
         by_replica,
     };
     event.charge(env)?;
-    env.workspace.events.push(event);
+    match references.turn {
+        Turn::Kept => env
+            .txn
+            .attach(Arc::new(Steps::Row(Mutex::new(Some(event))))),
+        _ => env.workspace.events.push(event),
+    }
     Ok(())
 }
 
@@ -140,6 +156,50 @@ impl Event {
             _ => true,
         }
     }
+}
+
+/// Does what follows from a statement, or from the steps that it ends.
+pub(crate) fn settle_after(statement: &Statement, env: &mut Env<'_>) -> Result<(), Halt> {
+    let table = statement.target();
+    let references = table.and_then(|table| table.references.as_ref());
+    match references.map(|references| references.turn) {
+        Some(Turn::Begin) => {
+            env.txn.attach(Arc::new(Steps::Begin));
+            Ok(())
+        }
+        Some(Turn::End) => end_steps(env),
+        Some(Turn::AtOnce | Turn::Kept) | None => settle(env),
+    }
+}
+
+/// Does what follows from the rows of all steps since the last ones began that are not over.
+fn end_steps(env: &mut Env<'_>) -> Result<(), Halt> {
+    let mut rows = Vec::new();
+    let mut at = env.txn.attached().len();
+    while at > 0 {
+        at -= 1;
+        let item = &env.txn.attached()[at];
+        match item.downcast_ref::<Steps>() {
+            None => {}
+            Some(Steps::Row(_)) => rows.push(Attached::clone(item)),
+            Some(Steps::Begin) => break,
+            Some(Steps::End(begin)) => at = *begin,
+        }
+    }
+    rows.reverse();
+    let row = |item: &Attached| match item.downcast_ref::<Steps>() {
+        Some(Steps::Row(event)) => event.lock().clone(),
+        _ => None,
+    };
+    env.workspace.events.extend(rows.iter().filter_map(row));
+    settle(env)?;
+    for item in &rows {
+        if let Some(Steps::Row(event)) = item.downcast_ref::<Steps>() {
+            *event.lock() = None;
+        }
+    }
+    env.txn.attach(Arc::new(Steps::End(at)));
+    Ok(())
 }
 
 /// Does what follows from the rows that the statement has written, and checks what must hold.

@@ -22,7 +22,7 @@ use crate::direct::Direct;
 use crate::dynamic::{Answer, Asked};
 use crate::insert::Written;
 use crate::lock::{Target, known_target, runs_whole};
-use crate::references::settle;
+use crate::references::settle_after;
 use crate::{insert, update};
 use quintet_base::limits::STATEMENT_RESTARTS_MAX;
 use quintet_base::{Level, SqlError, SqlResult, SqlState, Value};
@@ -411,7 +411,7 @@ pub(crate) fn run_whole(
                 }
                 Ok(written)
             })
-            .and_then(|written| settle(&mut env).map(|()| written));
+            .and_then(|written| settle_after(statement, &mut env).map(|()| written));
         let result = result.map_err(|halt| env.halted(halt));
         match result {
             Ok(written) => return Ok(written),

@@ -28,6 +28,22 @@ pub struct References {
     pub tables: Vec<TableRef>,
     /// Between those, in the order in which they were made.
     pub keys: Vec<ForeignKey>,
+    /// When what a row brings about is done.
+    pub turn: Turn,
+}
+
+/// When what a row brings about is done, and what must hold is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Turn {
+    /// When its statement has done all it does.
+    #[default]
+    AtOnce,
+    /// The statement is one of several steps of another: when these are over.
+    Kept,
+    /// The statement changes nothing: such steps begin.
+    Begin,
+    /// The same, and they are over.
+    End,
 }
 
 /// A foreign key.

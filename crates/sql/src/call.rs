@@ -12,7 +12,7 @@ use crate::expr::{AGGREGATE_BASE, Binder};
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::rewrite::same;
-use crate::routine::check_schema;
+use crate::routine::{check_schema, is_routine};
 use crate::system::descriptions;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
@@ -29,6 +29,7 @@ use quintet_ir::function::{Called, does_not_exist, is_function_name, other_call}
 use quintet_ir::plan::SortKey;
 use quintet_ir::window::WindowFunction;
 use quintet_ir::{CompareOp, Expr};
+use std::cell::RefCell;
 
 /// Whether a range type's name with one argument is a cast: there are constructors of that name, which take bounds, or ranges.
 fn is_cast_to_range(from: SqlType, to: SqlType) -> bool {
@@ -161,7 +162,21 @@ impl Binder<'_, '_> {
         }
         let of_vector =
             name == "array_position" && args.first().is_some_and(|a| a.ty().is_vector());
-        let found = self.apply(name, args).map_err(&here)?;
+        let found = match self.apply(name, args) {
+            // A user's function of the same name may take what the built-in one does not.
+            Err(error)
+                if error.state == SqlState::UNDEFINED_FUNCTION
+                    && !of_extension
+                    && is_routine(self.planner, call) =>
+            {
+                return match self.routine_call(call) {
+                    Ok(Some(expr)) => Ok(expr),
+                    Err(other) if other.state != SqlState::UNDEFINED_FUNCTION => Err(other),
+                    _ => Err(here(error)),
+                };
+            }
+            other => other.map_err(&here)?,
+        };
         if !of_vector {
             return Ok(found);
         }
@@ -341,6 +356,11 @@ impl Binder<'_, '_> {
         if !is_aggregate_name(name) {
             return Ok(None);
         }
+        if self.planner.is_in_subquery()
+            && let Some(outer) = self.outer_aggregate(name, call)?
+        {
+            return Ok(Some(outer));
+        }
         let Some(collected) = self.aggregates else {
             return Err(self.planner.error(
                 SqlState::GROUPING_ERROR,
@@ -388,16 +408,6 @@ impl Binder<'_, '_> {
             }
             inside.order_of_distinct(call, &order)?;
         }
-        let all = || {
-            args.iter()
-                .chain(&filter)
-                .chain(order.iter().map(|key| &key.expr))
-        };
-        if all().any(Expr::uses_outer) && !all().any(Expr::uses_columns) {
-            return Err(self
-                .planner
-                .unsupported("an aggregate of an outer query", location));
-        }
         // PostgreSQL finds the distinct ones by sorting, which an array or a text shows.
         if call.agg_distinct && order.is_empty() && is_ordered(function) {
             let ascending = |expr: &Expr| SortKey {
@@ -429,6 +439,51 @@ impl Binder<'_, '_> {
             }
         };
         Ok(Some(Expr::Column(AGGREGATE_BASE + place, ty)))
+    }
+
+    /// An aggregate whose columns are all of queries around the subquery at hand belongs to the innermost of these: its result there,
+    /// as it is handed to the subquery; `None` for any other.
+    fn outer_aggregate(&self, name: &str, call: &FuncCall) -> SqlResult<Option<Expr>> {
+        let before = self.planner.handed_so_far();
+        // What it consists of is bound to see whose columns it has; what is wrong with it is said when it is bound for good.
+        let trial = RefCell::new(Vec::new());
+        let inside = Binder {
+            aggregates: Some(&trial),
+            groupings: None,
+            windows: None,
+            subqueries: None,
+            ..*self
+        };
+        let of_order = |node: &Node| match inner(node) {
+            Some(NodeEnum::SortBy(sort)) => sort.node.as_deref().cloned(),
+            _ => None,
+        };
+        let parts = call.args.iter().cloned();
+        let parts = parts.chain(call.agg_filter.as_deref().cloned());
+        let parts = parts.chain(call.agg_order.iter().filter_map(of_order));
+        let bound: Vec<Expr> = parts.flat_map(|part| inside.bind(&part)).collect();
+        self.planner.hand_back(&before);
+        let is_outer = bound.iter().any(Expr::uses_outer)
+            && !bound.iter().any(Expr::uses_columns)
+            && trial.borrow().is_empty();
+        if !is_outer {
+            return Ok(None);
+        }
+        self.planner.one_level_out(|level| {
+            let collected = level.around.aggregates.take().map(RefCell::new);
+            let around = Binder {
+                planner: self.planner,
+                scope: &level.scope,
+                clause: level.around.clause,
+                aggregates: collected.as_ref(),
+                groupings: None,
+                windows: None,
+                subqueries: None,
+            };
+            let found = around.aggregate(name, call);
+            level.around.aggregates = collected.map(RefCell::into_inner);
+            found
+        })
     }
 
     /// FILTER, bound like the arguments of the call.

@@ -17,7 +17,7 @@ use crate::function_source::bind_function;
 use crate::join_clause::bind_join;
 use crate::locking::{is_locked, locked_below};
 use crate::names::{self, inner, required};
-use crate::planner::Planner;
+use crate::planner::{Around, Planner};
 use crate::rewrite::{is_volatile, move_columns, same};
 use crate::row_security;
 use crate::scope::{Output, Scope, ScopeColumn, ScopeTable, TableOid};
@@ -580,7 +580,13 @@ fn bind_subselect(
         None => {
             let plan = || planner.deeper(|| plan_query(planner, select, None));
             let (planned, handed) = match item.lateral {
-                true => planner.with_outer(lateral, plan)?,
+                true => {
+                    let mut around = Around {
+                        clause: "FROM clause of their own query level",
+                        aggregates: None,
+                    };
+                    planner.with_outer(lateral, &mut around, plan)?
+                }
                 // What stands beside it is not in sight; what stands around the query is, as for the query itself.
                 false => (plan()?, Vec::new()),
             };

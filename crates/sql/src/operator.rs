@@ -96,13 +96,13 @@ impl Binder<'_, '_> {
                 {
                     return self.row_with_subquery(symbol, row, link);
                 }
-                if let Some(op) = comparison(symbol)
+                if comparison(symbol).is_some()
                     && may_be_row(left)
                     && may_be_row(right)
                     && let Some(left) = self.row(left)?
                     && let Some(right) = self.row(right)?
                 {
-                    return self.same_rows(op, left, right).map_err(here);
+                    return self.compared_rows(symbol, left, right).map_err(here);
                 }
                 let (left, right) = (self.bind(left)?, self.bind(right)?);
                 if symbol == "#=" && matches!(right.ty(), SqlType::Hstore | SqlType::Unknown) {
@@ -121,11 +121,11 @@ impl Binder<'_, '_> {
                     && let Some(left) = self.row(left)?
                     && let Some(right) = self.row(right)?
                 {
-                    let op = match negated {
-                        true => CompareOp::Eq,
-                        false => CompareOp::Ne,
-                    };
-                    return self.same_rows(op, left, right).map_err(here);
+                    let same = self.indistinct_rows(left, right).map_err(here)?;
+                    return Ok(match negated {
+                        true => same,
+                        false => Expr::Not(Box::new(same)),
+                    });
                 }
                 let (left, right) = (self.bind(left)?, self.bind(right)?);
                 let (left, right) = self.same_type(CompareOp::Eq, left, right).map_err(here)?;
@@ -186,7 +186,7 @@ impl Binder<'_, '_> {
     }
 
     /// `left symbol right`.
-    fn binary(&self, symbol: &str, left: Expr, right: Expr) -> SqlResult<Expr> {
+    pub(crate) fn binary(&self, symbol: &str, left: Expr, right: Expr) -> SqlResult<Expr> {
         match comparison(symbol) {
             Some(op) => self.compare(op, left, right),
             None => self.apply(symbol, vec![left, right]),
@@ -283,22 +283,17 @@ impl Binder<'_, '_> {
             self.planner
                 .unsupported(format!("operator {symbol} on rows"), location)
         })?;
-        if left.args.len() != right.args.len() {
+        let (left, right) = (self.row_parts(left)?, self.row_parts(right)?);
+        if left.len() != right.len() {
             return Err(self.planner.error(
                 SqlState::SYNTAX_ERROR,
                 "unequal number of entries in row expressions",
                 location,
             ));
         }
-        let pairs: SqlResult<Vec<(Expr, Expr)>> = left
-            .args
-            .iter()
-            .zip(&right.args)
-            .map(|(a, b)| {
-                let (a, b) = (self.bind(a)?, self.bind(b)?);
-                self.same_type(op, a, b)
-            })
-            .collect();
+        let pairs = left.into_iter().zip(right);
+        let pairs: SqlResult<Vec<(Expr, Expr)>> =
+            pairs.map(|(a, b)| self.same_type(op, a, b)).collect();
         self.compare_pairs(op, &pairs.map_err(&here)?)
     }
 

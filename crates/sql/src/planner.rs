@@ -19,6 +19,7 @@ use crate::variables::Variables;
 use pg_query::protobuf::{Node, RangeVar};
 use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, RoutineId, SqlError, SqlResult, SqlState, SqlType, TableId, limits};
+use quintet_ir::aggregate::AggregateCall;
 use quintet_ir::expressions::{each_node, each_of_statement, subqueries};
 use quintet_ir::statement::{Body, OutputColumn, Procedure, Statement};
 use quintet_ir::{Expr, Need, Needs, Object, ObjectKind, Part, Plan, Privileges};
@@ -195,9 +196,18 @@ fn schemas_of(context: &PlanContext, temporary: Option<&str>) -> (Vec<String>, u
     }
 }
 
+/// Where a subquery stands, as far as aggregates are concerned that belong to the query around it.
+pub(crate) struct Around {
+    /// As messages call it.
+    pub clause: &'static str,
+    /// Those that the query has collected; `None` where it may have none.
+    pub aggregates: Option<Vec<AggregateCall>>,
+}
+
 /// What stands around a subquery.
-struct Level {
-    scope: Scope,
+pub(crate) struct Level {
+    pub scope: Scope,
+    pub around: Around,
     /// What the subquery is handed of it, over its frame.
     handed: Vec<Expr>,
 }
@@ -753,19 +763,60 @@ impl<'a> Planner<'a> {
     }
 
     /// Runs `plan` for a subquery around which `outer` is in sight; what the subquery is handed of it, which
-    /// [`Expr::Outer`] stands for inside.
+    /// [`Expr::Outer`] stands for inside. `around` gains the aggregates of the query around that stand in the subquery.
     pub fn with_outer<T>(
         &self,
         outer: &Scope,
+        around: &mut Around,
         plan: impl FnOnce() -> SqlResult<T>,
     ) -> SqlResult<(T, Vec<Expr>)> {
         self.outer.borrow_mut().push(Level {
             scope: outer.clone(),
+            around: Around {
+                clause: around.clause,
+                aggregates: around.aggregates.take(),
+            },
             handed: Vec::new(),
         });
         let result = plan();
         let level = self.outer.borrow_mut().pop();
-        Ok((result?, level.map_or_else(Vec::new, |level| level.handed)))
+        let Some(level) = level else {
+            return Err(SqlError::internal("a subquery that stands nowhere"));
+        };
+        around.aggregates = level.around.aggregates;
+        Ok((result?, level.handed))
+    }
+
+    /// How much the subqueries at hand are handed so far, from the outermost one on.
+    pub fn handed_so_far(&self) -> Vec<usize> {
+        let levels = self.outer.borrow();
+        levels.iter().map(|level| level.handed.len()).collect()
+    }
+
+    /// Takes back what was handed since.
+    pub fn hand_back(&self, before: &[usize]) {
+        let mut levels = self.outer.borrow_mut();
+        let both = levels.iter_mut().zip(before);
+        both.for_each(|(level, before)| level.handed.truncate(*before));
+    }
+
+    /// Runs `bind` as if the innermost subquery were not there, for an expression that belongs to the query around it; what it
+    /// gives, as it is handed to the subquery. `None` outside of subqueries.
+    ///
+    /// # Errors
+    /// What `bind` says.
+    pub fn one_level_out(
+        &self,
+        bind: impl FnOnce(&mut Level) -> SqlResult<Option<Expr>>,
+    ) -> SqlResult<Option<Expr>> {
+        let Some(mut level) = self.outer.borrow_mut().pop() else {
+            return Ok(None);
+        };
+        let bound = bind(&mut level);
+        let mut levels = self.outer.borrow_mut();
+        levels.push(level);
+        let place = levels.len() - 1;
+        Ok(bound?.map(|expr| handed_in(&mut levels[place..], expr)))
     }
 
     /// Whether what is planned is a subquery that may name columns around it.

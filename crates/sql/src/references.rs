@@ -7,6 +7,7 @@
 
 use crate::records::{ForeignKeyRecord, TriggerRecord};
 use quintet_base::{ConstraintId, TableId};
+use quintet_ir::references::Turn;
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::Arbiter;
 use quintet_ir::{ForeignKey, References, ReferentialAction};
@@ -77,6 +78,7 @@ pub(crate) fn of_table(
     Some(References {
         tables: tables?,
         keys: found,
+        turn: Turn::AtOnce,
     })
 }
 

@@ -10,9 +10,11 @@ use crate::expr::{Binder, and};
 use crate::names::{self, inner, required};
 use crate::variables::{Shape, Variables};
 use pg_query::NodeEnum;
-use pg_query::protobuf::{ColumnRef, Node};
+use pg_query::protobuf::{ColumnRef, Node, RowExpr};
 use quintet_base::record::FieldShape;
-use quintet_base::{self as base, SqlError, SqlResult, SqlState, SqlType, Str, TableId, TypeMod};
+use quintet_base::{
+    self as base, SqlError, SqlResult, SqlState, SqlType, Str, TableId, TypeMod, Value,
+};
 use quintet_ir::{CompareOp, Expr};
 use std::sync::Arc;
 
@@ -44,6 +46,15 @@ pub(crate) fn unless(missing: Option<Expr>, value: Expr) -> Expr {
         },
         None => value,
     }
+}
+
+/// `name.*`.
+fn all_of(node: &Node) -> bool {
+    let Some(NodeEnum::ColumnRef(column)) = inner(node) else {
+        return false;
+    };
+    let last = column.fields.last().and_then(inner);
+    column.fields.len() > 1 && matches!(last, Some(NodeEnum::AStar(_)))
 }
 
 pub(crate) fn is_null(expr: &Expr) -> Expr {
@@ -93,15 +104,14 @@ impl Binder<'_, '_> {
     pub(crate) fn row(&self, node: &Node) -> SqlResult<Option<Row>> {
         match required(inner(node))? {
             NodeEnum::RowExpr(row) => {
-                let fields = row.args.iter().enumerate().map(|(number, part)| {
-                    Ok(Field {
-                        name: format!("f{}", number + 1),
-                        expr: self.bind(part)?,
-                        modifier: TypeMod::NONE,
-                    })
+                let parts = self.row_parts(row)?.into_iter().enumerate();
+                let fields = parts.map(|(number, expr)| Field {
+                    name: format!("f{}", number + 1),
+                    expr,
+                    modifier: TypeMod::NONE,
                 });
                 Ok(Some(Row {
-                    fields: fields.collect::<SqlResult<_>>()?,
+                    fields: fields.collect(),
                     table: None,
                     missing: None,
                     whole: None,
@@ -113,6 +123,25 @@ impl Binder<'_, '_> {
             NodeEnum::FuncCall(call) => self.row_of_call(call),
             _ => Ok(None),
         }
+    }
+
+    /// The parts of ROW(…); `r.*` among them is the fields of a row.
+    ///
+    /// # Errors
+    /// What binding them says.
+    pub(crate) fn row_parts(&self, row: &RowExpr) -> SqlResult<Vec<Expr>> {
+        let mut parts = Vec::with_capacity(row.args.len());
+        for part in &row.args {
+            let whole = match all_of(part) {
+                true => self.row(part)?,
+                false => None,
+            };
+            match whole {
+                Some(whole) => parts.extend(whole.fields.into_iter().map(|field| field.expr)),
+                None => parts.push(self.bind(part)?),
+            }
+        }
+        Ok(parts)
     }
 
     /// `$n`, if it is a row.
@@ -155,7 +184,43 @@ impl Binder<'_, '_> {
             let Shape::Row(fields) = shape else {
                 return Ok(None);
             };
-            return Ok(Some(self.row_of_slots(variables, fields)));
+            let mut row = self.row_of_slots(variables, fields);
+            // Rows in a trigger's condition are there.
+            row.if_any &= !variables.are_there;
+            if let [name] = name.as_slice()
+                && let Some(absence) = variables.absence(name)
+            {
+                // One whose fields are all NULL is a row all the same. The slot of one that the function sets to NULL may itself be NULL.
+                let told = |variable: &str, word: &str| match variables.whole(&[variable]) {
+                    Some(Shape::Scalar(slot)) => {
+                        let (place, ty) = self.planner.slot(*slot);
+                        Some(Expr::Compare {
+                            op: CompareOp::Eq,
+                            left: Box::new(Expr::Param(place, ty)),
+                            right: Box::new(Expr::Const(Value::text(word), ty)),
+                        })
+                    }
+                    _ => None,
+                };
+                let emptied = variables.number(name);
+                let emptied = emptied.and_then(|number| variables.emptied.get(&number));
+                let emptied = emptied.map(|slot| {
+                    let (place, ty) = self.planner.slot(*slot);
+                    Expr::Distinct {
+                        left: Box::new(Expr::Param(place, ty)),
+                        right: Box::new(Expr::Const(Value::Bool(true), SqlType::Bool)),
+                        negated: true,
+                    }
+                });
+                let known = [
+                    told("tg_level", "STATEMENT"),
+                    told("tg_op", absence),
+                    emptied,
+                ];
+                row.missing = Some(Expr::Or(known.into_iter().flatten().collect()));
+                row.if_any = false;
+            }
+            return Ok(Some(row));
         }
         let [name] = name.as_slice() else {
             return Ok(None);
@@ -277,14 +342,54 @@ impl Binder<'_, '_> {
         }))
     }
 
-    /// `left = right` of two rows of which one has a type of its own: NULL is like NULL then.
+    /// `left op right` of two rows of which one has a type of its own: NULL is like NULL then. A row that is not there is NULL itself.
     ///
     /// # Errors
-    /// `0A000` for an order among them, `42804` if they have not the same number of fields.
-    pub(crate) fn same_rows(&self, op: CompareOp, left: Row, right: Row) -> SqlResult<Expr> {
-        if !matches!(op, CompareOp::Eq | CompareOp::Ne) {
-            return Err(SqlError::unsupported("an order among rows"));
+    /// `42804` if they have not the same number of fields.
+    pub(crate) fn compared_rows(&self, symbol: &str, left: Row, right: Row) -> SqlResult<Expr> {
+        let missing: Vec<Expr> = [&left, &right]
+            .into_iter()
+            .filter_map(|row| row.missing.clone())
+            .collect();
+        let compared = match symbol {
+            "=" => self.same_rows(left, right)?,
+            "<>" => Expr::Not(Box::new(self.same_rows(left, right)?)),
+            _ => {
+                let (left, right) = (self.record(left)?, self.record(right)?);
+                return self.binary(symbol, left, right);
+            }
+        };
+        Ok(match missing.is_empty() {
+            true => compared,
+            false => unless(Some(Expr::Or(missing)), compared),
+        })
+    }
+
+    /// `left IS NOT DISTINCT FROM right` of such rows.
+    ///
+    /// # Errors
+    /// `42804` if they have not the same number of fields.
+    pub(crate) fn indistinct_rows(&self, left: Row, right: Row) -> SqlResult<Expr> {
+        let (one, two) = (left.missing.clone(), right.missing.clone());
+        let same = self.same_rows(left, right)?;
+        if one.is_none() && two.is_none() {
+            return Ok(same);
         }
+        let known = |missing: Option<Expr>| {
+            missing.unwrap_or(Expr::Const(Value::Bool(false), SqlType::Bool))
+        };
+        let (one, two) = (known(one), known(two));
+        Ok(Expr::Case {
+            branches: vec![(
+                Expr::Or(vec![one.clone(), two.clone()]),
+                and(vec![one, two]),
+            )],
+            otherwise: Some(Box::new(same)),
+            ty: SqlType::Bool,
+        })
+    }
+
+    fn same_rows(&self, left: Row, right: Row) -> SqlResult<Expr> {
         if left.fields.len() != right.fields.len() {
             let message = "cannot compare record types with different numbers of columns";
             return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
@@ -298,10 +403,6 @@ impl Binder<'_, '_> {
                 negated: true,
             })
         });
-        let same = and(same.collect::<SqlResult<Vec<Expr>>>()?);
-        Ok(match op {
-            CompareOp::Ne => Expr::Not(Box::new(same)),
-            _ => same,
-        })
+        Ok(and(same.collect::<SqlResult<Vec<Expr>>>()?))
     }
 }

@@ -19,6 +19,7 @@ use crate::expr::Binder;
 use crate::from::{Leaf, LeafKind, Source, split};
 use crate::names::{self, inner, required};
 use crate::operator::comparison;
+use crate::planner::Around;
 use crate::select::{Query, Rows, plan_query};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AExpr, AExprKind, BoolExprType, Node, RowExpr, SubLink, SubLinkType};
@@ -195,7 +196,10 @@ impl Binder<'_, '_> {
             let what = format!("a subquery in {}", self.clause);
             return Err(self.planner.unsupported(what, location));
         }
-        let (query, handed) = self.subselect(link)?;
+        let (mut query, handed) = self.subselect(link)?;
+        if link.sub_link_type() == SubLinkType::ExistsSublink {
+            query.plan = only_rows(query.plan);
+        }
         let alone = handed.is_empty() && !self.planner.calls.is_conditional();
         let leaves = self.subqueries.filter(|_| alone);
         match (link.sub_link_type(), leaves) {
@@ -263,10 +267,18 @@ impl Binder<'_, '_> {
         let Some(NodeEnum::SelectStmt(select)) = link.subselect.as_deref().and_then(inner) else {
             return Err(SqlError::internal("a subquery that is no SELECT"));
         };
-        self.planner.with_outer(self.scope, || {
+        let mut around = Around {
+            clause: self.clause,
+            aggregates: self.aggregates.map(RefCell::take),
+        };
+        let planned = self.planner.with_outer(self.scope, &mut around, || {
             self.planner
                 .deeper(|| plan_query(self.planner, select, None))
-        })
+        });
+        if let (Some(collected), Some(found)) = (self.aggregates, around.aggregates) {
+            collected.replace(found);
+        }
+        planned
     }
 
     fn one_column(&self, query: &Query, location: i32) -> SqlResult<()> {
@@ -386,6 +398,14 @@ fn part(form: SubqueryForm, query: Query, outer: Vec<Expr>, ty: SqlType) -> Expr
         plan: Arc::new(query.plan),
         ty,
     }))
+}
+
+/// What EXISTS asks of a query: whether there are rows, not what is in them.
+fn only_rows(plan: Plan) -> Plan {
+    match plan {
+        Plan::Project { input, .. } => only_rows(*input),
+        plan => plan,
+    }
 }
 
 fn exists_leaf(leaves: &Subqueries, query: Query) -> Expr {

@@ -4,6 +4,7 @@
 //! block that declares it; a block's or the routine's name may stand before it; a record's fields are slots
 //! of their own.  Does not: choose between a variable and a column; who looks a name up asks for both.
 
+use crate::plpgsql::TRIGGER_VARIABLES;
 use pg_query::protobuf::Node;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::routine::Slot;
@@ -26,6 +27,10 @@ pub(crate) struct Variables {
     pub domains: BTreeMap<usize, u32>,
     /// The slot of an array whose first element has the number 0: TG_ARGV.
     pub from_zero: Option<usize>,
+    /// Rows of a trigger, NEW and OLD, that the function sets to NULL somewhere, with slots that say whether they are; they may be NULL for no.
+    pub emptied: BTreeMap<usize, usize>,
+    /// Rows are those of a trigger's condition: there are such rows, also where all fields are NULL.
+    pub are_there: bool,
     /// The domain that the routine returns.
     pub result_domain: Option<u32>,
     blocks: Vec<Block>,
@@ -216,6 +221,19 @@ impl Variables {
     /// What the innermost variable with a name is.
     pub fn innermost(&self, name: &str) -> Option<&Shape> {
         self.number(name).map(|number| self.shape(number))
+    }
+
+    /// Of a trigger's NEW and OLD: for which `TG_OP` there is no such row. `None` of any other variable.
+    pub fn absence(&self, name: &str) -> Option<&'static str> {
+        let place = |name: &str| TRIGGER_VARIABLES.iter().position(|known| *known == name);
+        let number = self.number(name)?;
+        let is_told = self.number("tg_op") == place("tg_op");
+        match (name, number) {
+            _ if !is_told || place(name) != Some(number) => None,
+            ("new", _) => Some("DELETE"),
+            ("old", _) => Some("INSERT"),
+            _ => None,
+        }
     }
 
     /// The number of the innermost variable with a name.

@@ -113,6 +113,7 @@ impl Session {
             table: cursor.over.map(|over| over.table),
             locks: cursor.locks,
             outlived: false,
+            number: self.portals.declared,
             key: None,
         }
     }

@@ -19,6 +19,8 @@ pub(super) struct Noted {
     said: usize,
     /// Cursors that its routines had opened.
     opened: u64,
+    /// Cursors that DECLARE had made.
+    declared: u64,
     /// Calls of triggers that wait for its end.
     put_off: PutOffSoFar,
 }
@@ -54,6 +56,7 @@ impl Session {
             wanted: self.to_listen.len(),
             said: self.host.said.get_mut().len(),
             opened: self.host.cursors.get_mut().opened(),
+            declared: self.portals.declared,
             put_off: self.host.put_off.get_mut().so_far(),
         }
     }
@@ -62,6 +65,7 @@ impl Session {
         self.to_listen.truncate(noted.wanted);
         self.host.said.get_mut().truncate(noted.said);
         self.host.cursors.get_mut().back_to(noted.opened);
+        self.portals.undeclare(noted.declared);
         self.host.put_off.get_mut().back_to(noted.put_off);
         self.late = None;
     }

@@ -25,6 +25,8 @@ pub(super) struct ShownCursor {
     pub locks: bool,
     /// The transaction that has made it is over.
     pub outlived: bool,
+    /// How many DECLARE had made before it.
+    pub number: u64,
     /// The key of the table's row that it stands on.
     pub key: Option<Vec<Value>>,
 }
@@ -123,6 +125,7 @@ impl CursorNames {
                 table: None,
                 locks: false,
                 outlived: false,
+                number: 0,
                 key: None,
             };
             (name.clone(), shown)
@@ -139,6 +142,8 @@ pub(super) struct Portals {
     named: HashMap<String, Portal, RandomState>,
     /// Those of `named` that are cursors.
     pub cursors: CursorNames,
+    /// How many DECLARE has made.
+    pub declared: u64,
 }
 
 impl Portals {
@@ -173,6 +178,7 @@ impl Portals {
 
     /// Puts a cursor's portal in its place.
     pub fn declare(&mut self, name: &str, portal: Portal, shown: ShownCursor) {
+        self.declared += 1;
         self.put(name, portal);
         self.cursors
             .0
@@ -225,6 +231,21 @@ impl Portals {
         self.unnamed = None;
         self.named.clear();
         self.cursors.0.lock().declared.clear();
+    }
+
+    /// What was done since so many were declared is undone, in the transaction at hand: they go, also those WITH HOLD.
+    pub fn undeclare(&mut self, before: u64) {
+        if self.declared == before || self.named.is_empty() {
+            return;
+        }
+        let mut cursors = self.cursors.0.lock();
+        cursors.declared.retain(|name, cursor| {
+            let stays = cursor.outlived || cursor.number < before;
+            if !stays {
+                self.named.remove(name);
+            }
+            stays
+        });
     }
 
     /// A transaction ends: forgets those that are not to be kept.

@@ -435,6 +435,9 @@ impl Session {
             let _ = self.host.settings.set(&name, Some(&value));
         }
         self.host.cursors.get_mut().end_transaction(!kept);
+        if !kept {
+            self.portals.undeclare(0);
+        }
         self.portals
             .retain(|portal| portal.held || matches!(portal.state, PortalState::Rows(_)));
     }

@@ -78,7 +78,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
         ObjectType::ObjectMatview => "ALTER MATERIALIZED VIEW",
         _ => return Err(SqlError::unsupported("ALTER of this kind of object")),
     };
-    let commands: Vec<&AlterTableCmd> = statement
+    let mut commands: Vec<&AlterTableCmd> = statement
         .cmds
         .iter()
         .filter_map(|node| match inner(node) {
@@ -138,6 +138,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
     draft.make_in(&table.schema);
     let record = record_of(planner, &table)?;
     let mut change = Change::of(&mut draft, table, record);
+    commands.sort_by_key(|command| turn(command));
     for command in commands {
         change.command(command)?;
     }
@@ -204,6 +205,21 @@ pub(super) fn drop_parts(draft: &mut Draft, table: TableId, parts: &Parts) -> Sq
         }
     }
     change.finish()
+}
+
+/// Commands of one statement are done by what they do, as PostgreSQL does them, and in their order only besides: what goes before what
+/// changes its type, before what comes, before what is said of columns.
+fn turn(command: &AlterTableCmd) -> u8 {
+    use AlterTableType::*;
+    match command.subtype() {
+        AtDropColumn | AtDropConstraint | AtDropNotNull | AtDropIdentity | AtDropExpression => 0,
+        AtColumnDefault if command.def.is_none() => 0,
+        AtAlterColumnType => 1,
+        AtAddColumn => 2,
+        AtSetNotNull | AtSetIdentity => 3,
+        AtAddConstraint | AtColumnDefault | AtAddIdentity => 4,
+        _ => 5,
+    }
 }
 
 /// Commands that are accepted and change nothing here.

@@ -195,10 +195,8 @@ pub(super) fn read_anew(
     });
     if !is_predicate {
         // As PostgreSQL keeps it, with the conversions that it had until now.
-        text = index_key(planner, &Scope::of_table(before), &text, false);
-        for (_, kept) in (record.more.generated.iter_mut()).filter(|(of, _)| *of == number) {
-            kept.clone_from(&text);
-        }
+        let printed = index_key(planner, &Scope::of_table(before), &text, false);
+        text = planner.with_type_names(printed);
     }
     let node = parse_expression(&text)?;
     let scope = super::constraint::scope_of(record);
@@ -206,6 +204,12 @@ pub(super) fn read_anew(
     let bound = coerce::settle(planner, bound)?;
     must_be_immutable(&bound, "expression")?;
     record.columns[number].ty = bound.ty();
+    if !is_predicate {
+        let text = at_home(planner, &record.schema, text, &bound)?;
+        for (_, kept) in (record.more.generated.iter_mut()).filter(|(of, _)| *of == number) {
+            kept.clone_from(&text);
+        }
+    }
     Ok(())
 }
 

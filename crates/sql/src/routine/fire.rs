@@ -15,7 +15,7 @@
 //!   for each row that was kept:  actions of foreign keys whose own triggers wait for them, AFTER … ROW
 //!   AFTER … STATEMENT
 //! ```
-//! `fire/rows` has the rows, `fire/kept` what comes behind them, `fire/late` what waits for the end of the transaction, `fire/upsert` ON CONFLICT DO UPDATE, `fire/parts` what partitions make of it, `fire/follow` the actions.
+//! `fire/rows` has the rows, `fire/kept` what comes behind them, `fire/late` what waits for the end of the transaction, `fire/upsert` ON CONFLICT DO UPDATE, `fire/parts` what partitions make of it, `fire/follow` the actions, `fire/several` what a MERGE does.
 
 mod follow;
 mod instead;
@@ -23,26 +23,29 @@ mod kept;
 mod late;
 mod parts;
 mod rows;
+mod several;
 mod touched;
 mod upsert;
 
 pub(super) use follow::action;
 use late::When;
 pub use late::{plan_on_truncate, plan_put_off};
+pub(super) use several::Several;
 
 use super::changes::Kept;
 use super::embed::{Embedding, Planned};
 use super::hold::hold_if_calls;
 use crate::names::{inner, required};
 use crate::records::TriggerRecord;
-use crate::row_security::RowChecks;
+use crate::row_security::{PartOf, RowChecks};
 use follow::{Follow, follows};
 use quintet_base::{SqlError, SqlResult, SqlType, TypeMod, Value};
 use quintet_ir::function;
+use quintet_ir::references::Turn;
 use quintet_ir::routine::{Action, Into, Step};
-use quintet_ir::schema::TableRef;
-use quintet_ir::statement::{ConflictAction, OnConflict};
-use quintet_ir::{Expr, Statement};
+use quintet_ir::schema::{TableDef, TableRef};
+use quintet_ir::statement::{ConflictAction, Delete, OnConflict};
+use quintet_ir::{Expr, Plan, References, Statement};
 use rows::locked;
 use std::sync::Arc;
 
@@ -144,29 +147,41 @@ pub(crate) fn fires(catalog: &crate::catalog::Catalog, statement: &Statement) ->
 }
 
 fn firing(catalog: &crate::catalog::Catalog, statement: &Statement) -> Option<Firing> {
-    let table = statement.target()?;
+    firing_of_all(catalog, &[statement])
+}
+
+/// What several changes of one table fire together, as the parts of one statement.
+fn firing_of_all(catalog: &crate::catalog::Catalog, statements: &[&Statement]) -> Option<Firing> {
+    let table = statements.first()?.target()?;
     let triggers = catalog.triggers_around(table);
     if triggers.is_empty() && table.references.is_none() {
         return None;
     }
-    let assigned = |assignments: &[(usize, Expr)]| -> Vec<usize> {
-        assignments.iter().map(|(column, _)| *column).collect()
-    };
-    let (mut inserts, mut updates, mut deletes) = (false, None, false);
-    match statement {
-        Statement::Query(_) => {}
-        Statement::Insert(insert) => {
-            inserts = true;
-            if let Some(OnConflict {
-                action: ConflictAction::Update { assignments, .. },
-                ..
-            }) = &insert.conflict
-            {
-                updates = Some(assigned(assignments));
+    let (mut inserts, mut updates, mut deletes, mut alone) = (false, None, false, false);
+    for statement in statements {
+        let assignments = match statement {
+            Statement::Query(_) => continue,
+            Statement::Insert(insert) => {
+                inserts = true;
+                match &insert.conflict {
+                    Some(OnConflict {
+                        action: ConflictAction::Update { assignments, .. },
+                        ..
+                    }) => assignments,
+                    _ => continue,
+                }
             }
-        }
-        Statement::Update(update) => updates = Some(assigned(&update.assignments)),
-        Statement::Delete(_) => deletes = true,
+            Statement::Update(update) => {
+                alone = true;
+                &update.assignments
+            }
+            Statement::Delete(_) => {
+                deletes = true;
+                continue;
+            }
+        };
+        let columns = assignments.iter().map(|(column, _)| *column);
+        updates.get_or_insert_with(Vec::new).extend(columns);
     }
     let of = |wanted: &dyn Fn(&TriggerRecord) -> bool| -> Vec<Arc<TriggerRecord>> {
         let enabled = triggers.iter().filter(|trigger| trigger.is_enabled());
@@ -183,7 +198,7 @@ fn firing(catalog: &crate::catalog::Catalog, statement: &Statement) -> Option<Fi
         }
     };
     let mut firing = Firing {
-        table: TableRef::clone(table),
+        table: in_turn(table, Turn::Kept),
         insert: of(&|trigger| inserts && trigger.insert),
         update: of(&|trigger| trigger.update && of_column(trigger)),
         delete: of(&|trigger| deletes && trigger.delete),
@@ -200,13 +215,18 @@ fn firing(catalog: &crate::catalog::Catalog, statement: &Statement) -> Option<Fi
         let all = !firing.update.iter().any(changes);
         firing.updates = follows(table, Event::Update, all.then_some(assigned));
     }
-    if matches!(statement, Statement::Update(_)) {
+    if alone {
         let changes = |t: &Arc<TriggerRecord>| t.before && t.row;
         let assigned = updates.iter().flatten().copied();
         firing.moves = parts::may_move(table, assigned, firing.update.iter().any(changes));
         if firing.moves {
-            firing.insert = of(&|trigger| trigger.insert && trigger.row);
-            firing.delete = of(&|trigger| trigger.delete && trigger.row);
+            // Those of a part of the statement are there already, with those FOR EACH STATEMENT.
+            if !inserts {
+                firing.insert = of(&|trigger| trigger.insert && trigger.row);
+            }
+            if !deletes {
+                firing.delete = of(&|trigger| trigger.delete && trigger.row);
+            }
         }
     }
     let any = [&firing.insert, &firing.update, &firing.delete];
@@ -234,8 +254,13 @@ impl Firing {
             Event::Update => !self.updates.is_empty(),
             Event::Delete => !self.deletes.is_empty(),
         };
-        let named = !self.moves && self.names_rows(event);
+        let named = !(self.moves && event == Event::Update) && self.names_rows(event);
         follows || named || !self.of(event, false, true).is_empty()
+    }
+
+    /// Whether actions of foreign keys are steps, which go before what must hold in the end.
+    fn follows(&self) -> bool {
+        !self.updates.is_empty() || !self.deletes.is_empty()
     }
 
     /// Numbers and types of the visible columns.
@@ -250,6 +275,21 @@ impl Firing {
     fn is_generated(&self, number: usize) -> bool {
         self.table.columns[number].generated.is_some()
     }
+}
+
+/// The table, what whose rows bring about is done at another time.
+fn in_turn(table: &TableRef, turn: Turn) -> TableRef {
+    let Some(references) = &table.references else {
+        return TableRef::clone(table);
+    };
+    let references = References {
+        turn,
+        ..(**references).clone()
+    };
+    TableRef::new(TableDef {
+        references: Some(Arc::new(references)),
+        ..(**table).clone()
+    })
 }
 
 fn boolean(value: bool) -> Expr {
@@ -307,19 +347,52 @@ impl Embedding<'_, '_> {
             slot: count,
             value: Expr::Const(Value::Int8(0), SqlType::Int8),
         });
+        let mut behind = self.begin_behind(firing, events(), count)?;
+        behind.checks = checks;
+        if !columns.is_empty() {
+            behind.returned = Some(self.begin_keeping(&columns)?);
+        }
+        self.turn(firing, Turn::Begin);
+        self.fire_rows(firing, statement, &behind)?;
+        if !firing.follows() {
+            self.turn(firing, Turn::End);
+        }
+        self.fire_behind(firing, events(), &behind)?;
+        if firing.follows() {
+            self.turn(firing, Turn::End);
+        }
+        // An UPDATE that ON CONFLICT brings about is over before the INSERT is.
+        for event in [also, Some(event)].into_iter().flatten() {
+            self.fire_ends(firing, event, &behind)?;
+        }
+        match &behind.returned {
+            Some(kept) => {
+                let rows = kept.rows(self.context)?;
+                self.plan_alone("", required(inner(&rows))?)
+            }
+            None => self.as_many_rows(count),
+        }
+    }
+
+    /// Where what is behind changes of these kinds is kept.
+    fn begin_behind(
+        &mut self,
+        firing: &Firing,
+        events: impl Iterator<Item = Event>,
+        count: usize,
+    ) -> SqlResult<Behind> {
         let mut behind = Behind {
             count,
-            checks,
+            checks: RowChecks::default(),
             returned: None,
             added: None,
             changed: None,
             removed: None,
             named: None,
         };
-        if !columns.is_empty() {
-            behind.returned = Some(self.begin_keeping(&columns)?);
-        }
-        for event in events() {
+        let mut updates = false;
+        for event in events {
+            updates |= event == Event::Update;
             if !firing.is_behind(event) {
                 continue;
             }
@@ -329,7 +402,7 @@ impl Embedding<'_, '_> {
                 Event::Update | Event::Delete => behind.changed = Some(kept),
             }
         }
-        if firing.moves {
+        if firing.moves && updates {
             if !firing.updates.is_empty() {
                 return Err(SqlError::unsupported(
                     "an UPDATE that may take rows to other partitions while foreign keys refer to them and triggers wait for what follows",
@@ -346,13 +419,61 @@ impl Embedding<'_, '_> {
                 behind.removed = Some(self.begin_keeping(&firing.kept_columns(Event::Delete))?);
             }
         }
-        match statement {
-            Statement::Insert(insert) => self.fire_insert(firing, insert, &behind)?,
-            Statement::Update(update) => self.fire_update(firing, update, &behind)?,
-            Statement::Delete(delete) => self.fire_delete(firing, delete, &behind)?,
-            Statement::Query(_) => {}
+        Ok(behind)
+    }
+
+    /// The steps that write rows begin, or are over: what foreign keys make of all of them is done then. Those of an action are part of the
+    /// statement that it follows from.
+    fn turn(&mut self, firing: &Firing, turn: Turn) {
+        if firing.table.references.is_none() || self.part_of == PartOf::Steps {
+            return;
         }
-        for event in events() {
+        let table = in_turn(&firing.table, turn);
+        let columns = 0..table.frame_width();
+        let types = columns.map(|column| table.frame_type(column)).collect();
+        let statement = Statement::Delete(Delete {
+            table,
+            source: Plan::Values {
+                rows: Vec::new(),
+                types,
+            },
+            returning: None,
+        });
+        self.add(Action::Run {
+            statement,
+            into: Into {
+                targets: Vec::new(),
+                strict: false,
+                silent: true,
+            },
+        });
+    }
+
+    /// The changes, row by row.
+    fn fire_rows(
+        &mut self,
+        firing: &Firing,
+        statement: Statement,
+        behind: &Behind,
+    ) -> SqlResult<()> {
+        match statement {
+            Statement::Insert(insert) => self.fire_insert(firing, insert, behind),
+            Statement::Update(update) => self.fire_update(firing, update, behind),
+            Statement::Delete(delete) => self.fire_delete(firing, delete, behind),
+            Statement::Query(_) => Ok(()),
+        }
+    }
+
+    /// What was kept for AFTER … FOR EACH ROW.
+    fn fire_behind(
+        &mut self,
+        firing: &Firing,
+        events: impl Iterator<Item = Event>,
+        behind: &Behind,
+    ) -> SqlResult<()> {
+        let mut moves = false;
+        for event in events {
+            moves |= firing.moves && event == Event::Update;
             let kept = match event {
                 Event::Insert => &behind.added,
                 Event::Update | Event::Delete => &behind.changed,
@@ -364,25 +485,20 @@ impl Embedding<'_, '_> {
         if let Some(kept) = behind.removed.as_ref() {
             self.fire_kept(firing, Event::Delete, kept)?;
         }
-        if let Some(kept) = behind.added.as_ref().filter(|_| firing.moves) {
+        if let Some(kept) = behind.added.as_ref().filter(|_| moves) {
             self.fire_kept(firing, Event::Insert, kept)?;
         }
-        // An UPDATE that ON CONFLICT brings about is over before the INSERT is.
-        for event in [also, Some(event)].into_iter().flatten() {
-            let named = match event {
-                Event::Insert => &behind.added,
-                Event::Update if firing.moves => &behind.named,
-                Event::Update | Event::Delete => &behind.changed,
-            };
-            self.fire_statement(firing, event, false, named.as_ref())?;
-        }
-        match &behind.returned {
-            Some(kept) => {
-                let rows = kept.rows(self.context)?;
-                self.plan_alone("", required(inner(&rows))?)
-            }
-            None => self.as_many_rows(count),
-        }
+        Ok(())
+    }
+
+    /// AFTER … FOR EACH STATEMENT.
+    fn fire_ends(&mut self, firing: &Firing, event: Event, behind: &Behind) -> SqlResult<()> {
+        let named = match event {
+            Event::Insert => &behind.added,
+            Event::Update if firing.moves => &behind.named,
+            Event::Update | Event::Delete => &behind.changed,
+        };
+        self.fire_statement(firing, event, false, named.as_ref())
     }
 
     /// BEFORE … FOR EACH ROW: the new row is what the functions make of it, and the loop around goes on with the
@@ -505,7 +621,9 @@ impl Embedding<'_, '_> {
             rows.push(("old", fields(&seen.old)));
         }
         let shapes = self.variables.enter_rows(rows);
+        let around = std::mem::replace(&mut self.variables.are_there, true);
         let made = self.typed(condition, SqlType::Bool, TypeMod::NONE);
+        self.variables.are_there = around;
         self.variables.leave_row(shapes);
         made
     }

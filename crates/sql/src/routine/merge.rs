@@ -2,8 +2,8 @@
 //!
 //! Relies on: `embed`.  Promises: one query joins the source with the target and says of each pair which WHEN clause it comes to;
 //! then each pair is a statement of its own about one row, in a loop, so that engines and analyses know nothing of
-//! MERGE. A row of the target that two pairs would change is 21000.  Does not: RETURNING, WHEN NOT MATCHED BY SOURCE (both are younger than
-//! PostgreSQL 15), a join as the source (0A000; a subselect of it does).
+//! MERGE. A row of the target that two pairs would change is 21000.  Triggers of statements fire once (`fire/several`).  Does not: RETURNING,
+//! WHEN NOT MATCHED BY SOURCE (both are younger than PostgreSQL 15).
 //!
 //! ```text
 //!   SELECT n, turn FROM (SELECT CASE WHEN key IS [NOT] NULL AND … THEN clause END AS n, source.*, key
@@ -16,6 +16,7 @@
 
 use super::call::any_node;
 use super::embed::{Embedding, Planned};
+use super::fire::Several;
 use crate::catalog::Relation;
 use crate::from::{find_named, row_target};
 use crate::names::{inner, required};
@@ -30,14 +31,16 @@ use pg_query::protobuf::{
 };
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
-use quintet_ir::Expr;
-use quintet_ir::routine::{Action, Into};
+use quintet_ir::routine::{Action, Into, Step};
+use quintet_ir::{Expr, Statement};
 
 /// Names of columns that the query adds: no statement can write them.
 const CLAUSE: &str = "\u{1}clause";
 const TURN: &str = "\u{1}turn";
 const KEY: &str = "\u{1}key";
 const PAIRS: &str = "\u{1}pairs";
+/// Between the columns of the parts of a join.
+const NEXT: &str = "\u{1}next";
 
 /// What the statements about one row are made of.
 struct About<'m> {
@@ -79,14 +82,14 @@ impl Embedding<'_, '_> {
         };
         let clauses = clauses(&planner, merge)?;
         let from = required(merge.source_relation.as_deref())?;
-        let alias = name_of(&planner, from)?;
-        if alias == about.target {
+        let names = names_of(&planner, from)?;
+        if let Some(alias) = names.iter().find(|name| **name == about.target) {
             let message = format!("name \"{alias}\" specified more than once");
             return Err(planner
                 .error(SqlState::DUPLICATE_ALIAS, message, -1)
                 .detail("The name is used both as MERGE target table and data source."));
         }
-        let query = about.pairs(&clauses, from, &alias);
+        let query = about.pairs(&clauses, from, &names);
         let Planned {
             statement, columns, ..
         } = self.plan(source, &query)?;
@@ -99,14 +102,19 @@ impl Embedding<'_, '_> {
         });
         let known = self.variables.numbered.len();
         let mut into = Vec::new();
-        let mut fields = Vec::new();
+        let mut fields = vec![Vec::new()];
         let last = columns.len() - 1;
         let first_key = last - about.keys.len();
         for (place, column) in columns.iter().enumerate() {
             let slot = self.variables.hidden(column.ty);
             into.push((slot, Expr::Column(place, column.ty)));
-            if (1..first_key).contains(&place) {
-                fields.push((column.name.clone(), slot));
+            if column.name == NEXT {
+                fields.push(Vec::new());
+            } else if (1..first_key).contains(&place) {
+                let of_one = fields.last_mut();
+                of_one
+                    .into_iter()
+                    .for_each(|of_one| of_one.push((column.name.clone(), slot)));
             } else if (first_key..last).contains(&place) {
                 self.variables.numbered.push(Some(slot));
                 about.values.push(self.variables.numbered.len() as i32);
@@ -115,21 +123,61 @@ impl Embedding<'_, '_> {
         let of = |place: usize| Expr::Param(into[place].0, columns[place].ty);
         let (clause, turn) = (of(0), of(last));
         let twice = self.apply(">", vec![turn, bigint(1)])?;
-        let shapes = self.variables.enter_row(&alias, &fields);
-        let made = self.apart(|this| {
+        // A name that several have is one that USING has merged, or means the first's.
+        let rows = names.iter().zip(&fields).rev();
+        let shapes: Vec<usize> = rows
+            .map(|(name, fields)| self.variables.enter_row(name, fields))
+            .collect();
+        let around = std::mem::replace(&mut self.part_of, PartOf::Merge);
+        let made = self.body_of_merge(source, (&about, &clauses), (clause, twice), count);
+        self.part_of = around;
+        for before in shapes.into_iter().rev() {
+            self.variables.leave_row(before);
+        }
+        let (several, body) = made?;
+        self.add(Action::ForRow {
+            statement,
+            into,
+            body,
+        });
+        if let Some(several) = several {
+            self.end_several(&several)?;
+        }
+        self.variables.numbered.truncate(known);
+        Ok(count)
+    }
+
+    /// What is done for each pair, and what its changes fire. `clause`: the number of the clause that it comes to; `twice`: whether its row of
+    /// the target has come before.
+    fn body_of_merge(
+        &mut self,
+        source: &str,
+        (about, clauses): (&About, &[&MergeWhenClause]),
+        (clause, twice): (Expr, Expr),
+        count: usize,
+    ) -> SqlResult<(Option<Several>, Vec<Step>)> {
+        let mut parts = Vec::new();
+        for (number, clause) in (1..).zip(clauses) {
+            if let Some(change) = about.change(clause)? {
+                let (planned, steps) = self.apart(|this| this.plan_alone(source, &change))?;
+                parts.push((number, planned, steps));
+            }
+        }
+        let statements: Vec<&Statement> = parts.iter().map(|part| &part.1.statement).collect();
+        let mut several = self.begin_several(&statements, count)?;
+        let ((), body) = self.apart(|this| {
+            let fail = this.step(Action::Fail(Box::new(changed_twice())));
             this.add(Action::If {
-                branches: vec![(
-                    twice,
-                    vec![this.step(Action::Fail(Box::new(changed_twice())))],
-                )],
+                branches: vec![(twice, vec![fail])],
                 otherwise: Vec::new(),
             });
             let mut branches = Vec::new();
-            for (number, clause_node) in (1..).zip(&clauses) {
-                let Some(change) = about.change(clause_node)? else {
-                    continue;
-                };
-                let (_, steps) = this.apart(|this| this.counted(source, &change, count))?;
+            for (number, planned, mut steps) in parts {
+                let ((), more) = this.apart(|this| match &mut several {
+                    Some(several) => this.one_of_several(several, planned),
+                    None => this.counted(planned.statement, count),
+                })?;
+                steps.extend(more);
                 let number = Expr::Const(Value::Int4(number), SqlType::Int4);
                 branches.push((this.apply("=", vec![clause.clone(), number])?, steps));
             }
@@ -140,16 +188,8 @@ impl Embedding<'_, '_> {
                 });
             }
             Ok(())
-        });
-        self.variables.leave_row(shapes);
-        self.variables.numbered.truncate(known);
-        let (_, body) = made?;
-        self.add(Action::ForRow {
-            statement,
-            into,
-            body,
-        });
-        Ok(count)
+        })?;
+        Ok((several, body))
     }
 
     /// The steps of a MERGE in a routine, and a statement that gives as many rows as it has changed: FOUND and ROW_COUNT
@@ -163,11 +203,7 @@ impl Embedding<'_, '_> {
     }
 
     /// A change, and how many rows it changed.
-    fn counted(&mut self, source: &str, change: &NodeEnum, count: usize) -> SqlResult<()> {
-        let around = std::mem::replace(&mut self.part_of, PartOf::Merge);
-        let planned = self.plan(source, change);
-        self.part_of = around;
-        let statement = planned?.statement;
+    fn counted(&mut self, statement: Statement, count: usize) -> SqlResult<()> {
         let into = Into::default();
         self.add(Action::Run { statement, into });
         let changed = self.variables.hidden(SqlType::Int8);
@@ -182,7 +218,7 @@ impl Embedding<'_, '_> {
 impl About<'_> {
     /// The query of the pairs: the number of the clause, the source's columns, the target's key, and the how manieth
     /// the pair is of those with this key.
-    fn pairs(&self, clauses: &[&MergeWhenClause], from: &Node, alias: &str) -> NodeEnum {
+    fn pairs(&self, clauses: &[&MergeWhenClause], from: &Node, names: &[String]) -> NodeEnum {
         let key = |number: usize| column(&[&self.target, &self.keys[number]]);
         let whens = clauses.iter().zip(1..).map(|(clause, number)| {
             let matched = is_matched(clause);
@@ -207,11 +243,21 @@ impl About<'_> {
             location: -1,
             ..CaseExpr::default()
         })));
-        let star = node(NodeEnum::ColumnRef(ColumnRef {
-            fields: vec![string(alias), node(NodeEnum::AStar(AStar {}))],
-            location: -1,
-        }));
-        let mut targets = vec![named(clause, CLAUSE), named(star, "")];
+        let mut targets = vec![named(clause, CLAUSE)];
+        for (number, name) in names.iter().enumerate() {
+            if number > 0 {
+                let nothing = AConst {
+                    isnull: true,
+                    ..AConst::default()
+                };
+                targets.push(named(node(NodeEnum::AConst(nothing)), NEXT));
+            }
+            let star = node(NodeEnum::ColumnRef(ColumnRef {
+                fields: vec![string(name), node(NodeEnum::AStar(AStar {}))],
+                location: -1,
+            }));
+            targets.push(named(star, ""));
+        }
         targets.extend((0..self.keys.len()).map(|n| named(key(n), &format!("{KEY}{n}"))));
         // Without a clause for them pairs without a row of the target are not asked for.
         let outer = clauses.iter().any(|clause| !is_matched(clause));
@@ -378,18 +424,33 @@ fn is_matched(clause: &MergeWhenClause) -> bool {
     clause.match_kind() == MergeMatchKind::MergeWhenMatched
 }
 
-/// What the source is called.
-fn name_of(planner: &Planner, from: &Node) -> SqlResult<String> {
+/// What the source is called: a join has the names of what it joins.
+///
+/// # Errors
+/// `0A000` for sources without a name, and where a merged column is not the first one's.
+fn names_of(planner: &Planner, from: &Node) -> SqlResult<Vec<String>> {
     let alias = match inner(from) {
         Some(NodeEnum::RangeVar(relation)) => {
-            return Ok(alias_or(relation.alias.as_ref(), &relation.relname));
+            return Ok(vec![alias_or(relation.alias.as_ref(), &relation.relname)]);
         }
         Some(NodeEnum::RangeSubselect(query)) => query.alias.as_ref(),
         Some(NodeEnum::RangeFunction(function)) => function.alias.as_ref(),
-        _ => return Err(planner.unsupported("MERGE with a join as its source", -1)),
+        Some(NodeEnum::JoinExpr(join)) if join.alias.is_none() => {
+            let merges = join.is_natural || !join.using_clause.is_empty();
+            let keeps_right = [JoinType::JoinRight, JoinType::JoinFull].contains(&join.jointype());
+            if merges && keeps_right || join.join_using_alias.is_some() {
+                let what = "MERGE with a RIGHT or FULL JOIN … USING as its source";
+                return Err(planner.unsupported(what, -1));
+            }
+            let sides = [&join.larg, &join.rarg].into_iter().flatten();
+            let names = sides.map(|side| names_of(planner, side));
+            return Ok(names.collect::<SqlResult<Vec<_>>>()?.concat());
+        }
+        Some(NodeEnum::JoinExpr(join)) => join.alias.as_ref(),
+        _ => return Err(planner.unsupported("this source of MERGE", -1)),
     };
     match alias {
-        Some(alias) => Ok(alias.aliasname.clone()),
+        Some(alias) => Ok(vec![alias.aliasname.clone()]),
         None => Err(planner.unsupported("MERGE with a source that has no name", -1)),
     }
 }

@@ -17,8 +17,10 @@ use pg_query::protobuf::{RangeVar, ResTarget, SetToDefault, UpdateStmt};
 use quintet_base::{SqlError, SqlResult};
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::{CheckKind, TableRef};
+use quintet_ir::statement::{Body, Statement};
 use quintet_ir::{ColumnDef, Expr};
 use std::mem::take;
+use std::sync::Arc;
 
 impl Change<'_, '_, '_> {
     pub(super) fn finish(mut self) -> SqlResult<()> {
@@ -191,7 +193,15 @@ impl Change<'_, '_, '_> {
         };
         let filling = Planner::new(&context, "", &[]);
         let planned = plan_update(&filling, &update)?;
-        if let Command::Run(procedure) = planned.command {
+        if let Command::Run(mut procedure) = planned.command {
+            // A CHECK that is NOT VALID says nothing of rows that are there.
+            if let Body::Statement(Statement::Update(update)) =
+                &mut Arc::make_mut(&mut procedure).body
+                && update.table.checks.iter().any(|check| !check.validated)
+            {
+                let table = Arc::make_mut(&mut update.table);
+                table.checks.retain(|check| check.validated);
+            }
             self.draft.then(procedure);
         }
         Ok(())

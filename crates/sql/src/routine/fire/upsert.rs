@@ -65,10 +65,7 @@ impl Clash<'_> {
             Expr::Column(place, ty) => {
                 let slot = match place.checked_sub(table.frame_width()) {
                     None => self.slot(&self.there, *place),
-                    Some(number) if table.columns[number].generated.is_none() => {
-                        self.slot(&self.proposed, number)
-                    }
-                    Some(_) => None,
+                    Some(number) => self.slot(&self.proposed, number),
                 };
                 missing |= slot.is_none();
                 slot.map(|slot| Expr::Param(slot, *ty))
@@ -77,9 +74,7 @@ impl Clash<'_> {
         });
         match missing {
             false => Ok(moved),
-            true => Err(SqlError::unsupported(
-                "a generated column of the row proposed, for a table with triggers",
-            )),
+            true => Err(SqlError::internal("ON CONFLICT names a hidden column")),
         }
     }
 }
@@ -114,18 +109,19 @@ impl Embedding<'_, '_> {
             return Err(SqlError::unsupported(what));
         }
         let there = self.row_slots(&visible);
+        let proposed = self.with_generated(firing, &seen.new);
         let keys = table.key_columns().into_iter();
         let keys = keys.map(|n| (n, self.variables.hidden(table.frame_type(n))));
         let clash = Clash {
             firing,
             clause,
-            proposed: seen.new.clone(),
+            proposed,
             there,
             keys: keys.collect(),
             visible,
         };
         let touched = touched.map(|touched| {
-            let slots = key.iter().filter_map(|n| clash.slot(&seen.new, *n));
+            let slots = key.iter().filter_map(|n| clash.slot(&clash.proposed, *n));
             (touched, slots.collect::<Vec<_>>())
         });
         let touched = touched.as_ref();
@@ -138,7 +134,7 @@ impl Embedding<'_, '_> {
             this.insert_unless_there(firing, insert, (seen, touched), behind)?;
             let found = key
                 .iter()
-                .filter_map(|n| Some((*n, clash.slot(&seen.new, *n)?)));
+                .filter_map(|n| Some((*n, clash.slot(&clash.proposed, *n)?)));
             let source = this.rows_by(table, &found.collect::<Vec<_>>())?;
             let (query, into) = clash.row_there(source);
             let (_, body) = this.apart(|this| {
@@ -164,6 +160,30 @@ impl Embedding<'_, '_> {
         })?;
         self.add(Action::Loop { body });
         Ok(())
+    }
+
+    /// The slots of a row that is to be inserted, whose generated columns have what they are going to be: the key that
+    /// decides may have some.
+    fn with_generated(&mut self, firing: &Firing, row: &[usize]) -> Vec<usize> {
+        let visible = firing.visible();
+        let mut slots = row.to_vec();
+        for (place, (number, ty)) in visible.iter().enumerate() {
+            let Some(generated) = &firing.table.columns[*number].generated else {
+                continue;
+            };
+            let value = transform(generated, &mut |part| match part {
+                Expr::Column(column, ty) => {
+                    let place = visible.iter().position(|(n, _)| n == column)?;
+                    Some(Expr::Param(row[place], *ty))
+                }
+                _ => None,
+            });
+            let slot = self.variables.hidden(*ty);
+            let value = self.computed(value);
+            self.add(Action::Assign { slot, value });
+            slots[place] = slot;
+        }
+        slots
     }
 
     /// The INSERT; if the row was added, the loop around is left.
@@ -194,6 +214,33 @@ impl Embedding<'_, '_> {
         Ok(())
     }
 
+    /// A value over slots, of an expression that may call functions: steps call none in their expressions.
+    fn computed(&mut self, expr: Expr) -> Expr {
+        match expr.calls_routine() {
+            true => self.by_query(expr),
+            false => expr,
+        }
+    }
+
+    /// The same by a query of its own, which may ask others, too.
+    fn by_query(&mut self, expr: Expr) -> Expr {
+        let ty = expr.ty();
+        let slot = self.variables.hidden(ty);
+        let query = Plan::Project {
+            input: Box::new(one_row()),
+            exprs: vec![expr],
+        };
+        self.add(Action::Run {
+            statement: hold_if_calls(Statement::Query(query)),
+            into: Into {
+                targets: vec![(slot, Expr::Column(0, ty))],
+                strict: false,
+                silent: true,
+            },
+        });
+        Expr::Param(slot, ty)
+    }
+
     /// The UPDATE of the row in the way, in a loop over it.
     fn update_there(
         &mut self,
@@ -203,7 +250,7 @@ impl Embedding<'_, '_> {
         touched: Option<&(&Touched, Vec<usize>)>,
     ) -> SqlResult<()> {
         if let Some(filter) = clash.clause.filter {
-            let holds = clash.over_slots(filter)?;
+            let holds = self.computed(clash.over_slots(filter)?);
             let alone = self.step(Action::Continue {
                 depth: 0,
                 when: None,
@@ -214,21 +261,7 @@ impl Embedding<'_, '_> {
             });
         }
         for check in &behind.checks.in_the_way {
-            // By a query of its own: the policy may ask one, and call functions.
-            let holds = self.variables.hidden(SqlType::Bool);
-            let query = Plan::Project {
-                input: Box::new(one_row()),
-                exprs: vec![clash.moved(&check.condition)?],
-            };
-            self.add(Action::Run {
-                statement: hold_if_calls(Statement::Query(query)),
-                into: Into {
-                    targets: vec![(holds, Expr::Column(0, SqlType::Bool))],
-                    strict: false,
-                    silent: true,
-                },
-            });
-            let holds = Expr::Param(holds, SqlType::Bool);
+            let holds = self.by_query(clash.moved(&check.condition)?);
             let message = check.message.clone();
             let error = SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message);
             let refused = self.step(Action::Fail(Box::new(error)));
@@ -243,7 +276,7 @@ impl Embedding<'_, '_> {
             let mut assigned = clash.clause.assignments.iter();
             let value = match assigned.find(|(column, _)| column == number) {
                 _ if clash.firing.is_generated(*number) => Expr::null(*ty),
-                Some((_, value)) => clash.over_slots(value)?,
+                Some((_, value)) => self.computed(clash.over_slots(value)?),
                 None => Expr::Param(*old, *ty),
             };
             self.add(Action::Assign { slot: *slot, value });

@@ -134,6 +134,13 @@ impl Lowering<'_, '_, '_> {
         let to = self.row_slots(target.variable.0, &columns)?;
         // A row of NULLs is shown as NULL then.
         self.assigned[target.variable.0] = !columns.is_empty();
+        let of_trigger = ["new", "old"].iter().any(|name| {
+            let variables = &self.at.variables;
+            variables.absence(name).is_some() && variables.number(name) == Some(target.variable.0)
+        });
+        if of_trigger && (columns.is_empty() || !self.at.variables.emptied.is_empty()) {
+            self.empty(target.variable.0, columns.is_empty());
+        }
         let overwritten = |value: &Expr| values.len() > 1 && names_any(value, &to);
         if values.iter().any(overwritten) {
             return self.assign_at_once(to, values);
@@ -146,6 +153,17 @@ impl Lowering<'_, '_, '_> {
             self.at.add(Action::Assign { slot, value });
         }
         Ok(())
+    }
+
+    /// Notes that NEW or OLD is NULL from here on, or a row again.
+    fn empty(&mut self, number: usize, is_empty: bool) {
+        let known = self.at.variables.emptied.get(&number).copied();
+        let slot = known.unwrap_or_else(|| self.at.variables.hidden(SqlType::Bool));
+        self.at.variables.emptied.insert(number, slot);
+        self.at.add(Action::Assign {
+            slot,
+            value: Expr::Const(Value::Bool(is_empty), SqlType::Bool),
+        });
     }
 
     /// Values of which some are made of what they are assigned to.
@@ -362,6 +380,14 @@ impl Lowering<'_, '_, '_> {
 
     /// What RAISE shows of a row, if a text is one: of a variable NULL until something was assigned to it.
     pub(super) fn row_as_text(&mut self, text: &str) -> SqlResult<Option<Expr>> {
+        let of_trigger = text.trim().to_ascii_lowercase();
+        if self.at.variables.absence(&of_trigger).is_some() {
+            let shown = format!("{of_trigger}::text");
+            return self
+                .at
+                .typed(&shown, SqlType::Text, TypeMod::NONE)
+                .map(Some);
+        }
         let Some(number) = self.at.variables.number(text.trim()) else {
             let Some(row) = self.at.row(text)? else {
                 return Ok(None);
@@ -490,19 +516,34 @@ impl Lowering<'_, '_, '_> {
             );
         }
         // There is no new row where one is removed, and no old one where one is added.
-        row.push(if text.eq_ignore_ascii_case("new") {
-            self.at
-                .expression("TG_LEVEL = 'ROW' AND TG_OP <> 'DELETE'")?
-        } else if text.eq_ignore_ascii_case("old") {
-            self.at
-                .expression("TG_LEVEL = 'ROW' AND TG_OP <> 'INSERT'")?
-        } else if is_computed(text) {
-            // It may be NULL, and then there is none.
-            let nulls = fields.iter().map(|(_, value)| row_value::is_null(value));
-            Expr::Not(Box::new(and(nulls.collect())))
-        } else {
-            Expr::Const(Value::Bool(true), SqlType::Bool)
-        });
+        let is_there = |number: usize| {
+            let slot = self.at.variables.emptied.get(&number)?;
+            Some(Expr::Distinct {
+                left: Box::new(Expr::Param(*slot, SqlType::Bool)),
+                right: Box::new(Expr::Const(Value::Bool(true), SqlType::Bool)),
+                negated: false,
+            })
+        };
+        let (new, old) = (is_there(0), is_there(1));
+        row.push(
+            if let (true, Some(there)) = (text.eq_ignore_ascii_case("new"), &new) {
+                there.clone()
+            } else if let (true, Some(there)) = (text.eq_ignore_ascii_case("old"), &old) {
+                there.clone()
+            } else if text.eq_ignore_ascii_case("new") {
+                self.at
+                    .expression("TG_LEVEL = 'ROW' AND TG_OP <> 'DELETE'")?
+            } else if text.eq_ignore_ascii_case("old") {
+                self.at
+                    .expression("TG_LEVEL = 'ROW' AND TG_OP <> 'INSERT'")?
+            } else if is_computed(text) {
+                // It may be NULL, and then there is none.
+                let nulls = fields.iter().map(|(_, value)| row_value::is_null(value));
+                Expr::Not(Box::new(and(nulls.collect())))
+            } else {
+                Expr::Const(Value::Bool(true), SqlType::Bool)
+            },
+        );
         for ((_, value), column) in fields.into_iter().zip(columns) {
             row.push(self.at.converted(value, column.ty, column.modifier)?);
         }

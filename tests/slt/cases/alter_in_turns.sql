@@ -1,0 +1,36 @@
+-- What one ALTER TABLE does is done by what it is.
+CREATE TABLE it (a int, b int);
+INSERT INTO it VALUES (1, 2);
+ALTER TABLE it ADD COLUMN c int, ALTER COLUMN c SET DEFAULT 5;
+ALTER TABLE it ALTER COLUMN k SET DEFAULT 1, ADD COLUMN k int;
+ALTER TABLE it ADD COLUMN d int DEFAULT 3, ALTER COLUMN d SET NOT NULL;
+ALTER TABLE it ALTER COLUMN e SET NOT NULL, ADD COLUMN e int DEFAULT 4;
+ALTER TABLE it ADD COLUMN f int, ALTER COLUMN f TYPE bigint;
+ALTER TABLE it ADD COLUMN f int DEFAULT 1, ALTER COLUMN f DROP DEFAULT;
+ALTER TABLE it ADD COLUMN b text DEFAULT 'z', DROP COLUMN b;
+ALTER TABLE it ADD CONSTRAINT k CHECK (g > 0), ADD COLUMN g int DEFAULT 9;
+ALTER TABLE it ALTER COLUMN c SET DEFAULT 'x', ALTER COLUMN c TYPE text;
+ALTER TABLE it ALTER COLUMN d TYPE text USING d::text || 'q', ALTER COLUMN d DROP DEFAULT;
+INSERT INTO it (a, d) VALUES (7, 'w');
+SELECT * FROM it ORDER BY a;
+DROP TABLE it;
+-- Expressions of indexes keep their casts when a column gets another type.
+CREATE EXTENSION IF NOT EXISTS citext;
+CREATE TABLE ic (c text, n text);
+INSERT INTO ic VALUES ('abc', 'x'), ('de', 'y');
+CREATE INDEX ic_i ON ic ((left(c, 3)::citext));
+CREATE INDEX ic_j ON ic ((c || n), n);
+ALTER TABLE ic ALTER COLUMN n TYPE varchar(5);
+ALTER TABLE ic ALTER COLUMN c TYPE varchar(9);
+SELECT * FROM ic WHERE left(c, 3)::citext = 'ABC';
+DROP TABLE ic;
+DROP EXTENSION citext;
+-- A column that is filled leaves rows alone that a CHECK that is NOT VALID says nothing of.
+CREATE TABLE iv (a int);
+INSERT INTO iv VALUES (1), (2);
+ALTER TABLE iv ADD CONSTRAINT k CHECK (a > 5) NOT VALID;
+ALTER TABLE iv ADD COLUMN b int GENERATED ALWAYS AS (a * 2) STORED;
+ALTER TABLE iv ADD COLUMN c int GENERATED ALWAYS AS IDENTITY;
+INSERT INTO iv VALUES (3);
+SELECT * FROM iv ORDER BY a;
+DROP TABLE iv;

@@ -1,0 +1,21 @@
+-- A row that a routine adds by itself is in the partition that is named, or in one at all.
+CREATE TABLE pr (id int, nr int, t text, PRIMARY KEY (id, nr)) PARTITION BY RANGE (nr);
+CREATE TABLE pr_low PARTITION OF pr FOR VALUES FROM (0) TO (10);
+CREATE TABLE pr_high PARTITION OF pr FOR VALUES FROM (10) TO (20);
+DO $$ BEGIN INSERT INTO pr_low VALUES (1, 15, 'a'); END $$;
+DO $$ BEGIN INSERT INTO pr VALUES (1, 25, 'a'); END $$;
+DO $$ BEGIN INSERT INTO nobody VALUES (1); EXCEPTION WHEN undefined_table THEN INSERT INTO pr_low VALUES (1, 15, 'a'); END $$;
+CREATE FUNCTION pr_add(id int, nr int) RETURNS void LANGUAGE plpgsql AS $$ BEGIN INSERT INTO pr VALUES (id, nr, 'f'); END $$;
+CREATE FUNCTION pr_add_low(id int, nr int) RETURNS void LANGUAGE plpgsql AS $$ BEGIN INSERT INTO pr_low (nr, id) VALUES (nr, id); END $$;
+CREATE PROCEDURE pr_call(id int, nr int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO pr_high VALUES (id, nr, 'p'); END $$;
+SELECT pr_add(1, 5);
+SELECT pr_add(2, 50);
+SELECT pr_add_low(3, 5);
+SELECT pr_add_low(4, 15);
+CALL pr_call(5, 15);
+CALL pr_call(6, 5);
+CALL pr_call(7, NULL);
+SELECT tableoid::regclass::text, * FROM pr ORDER BY id;
+DROP TABLE pr;
+DROP FUNCTION pr_add, pr_add_low;
+DROP PROCEDURE pr_call;

@@ -1,0 +1,20 @@
+-- ON CONFLICT DO UPDATE of tables with triggers: functions in it, and generated columns in the key that decides.
+CREATE TABLE us (id int PRIMARY KEY, c int, e int DEFAULT 0, d int GENERATED ALWAYS AS (c % 10) STORED, UNIQUE (c, d));
+CREATE TABLE us_log (n int GENERATED ALWAYS AS IDENTITY, what text);
+CREATE FUNCTION us_next(a int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN a + 1; END $$;
+CREATE FUNCTION us_note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO us_log (what) VALUES (TG_OP || ' ' || coalesce(OLD::text, '-') || ' ' || coalesce(NEW::text, '-')); RETURN NULL; END $$;
+CREATE TRIGGER us_note AFTER INSERT OR UPDATE ON us FOR EACH ROW EXECUTE FUNCTION us_note();
+INSERT INTO us (id, c) VALUES (1, 1), (2, 2);
+INSERT INTO us (id, c) VALUES (1, 3) ON CONFLICT (id) DO UPDATE SET e = us_next(5) RETURNING *;
+INSERT INTO us (id, c) VALUES (1, 3) ON CONFLICT (id) DO UPDATE SET e = us_next(us.e) WHERE us_next(excluded.c) > 2 RETURNING *;
+INSERT INTO us (id, c) VALUES (1, 3) ON CONFLICT (id) DO UPDATE SET e = us_next(us.e) WHERE us_next(excluded.c) > 20 RETURNING *;
+INSERT INTO us (id, c) SELECT 1, c FROM us ON CONFLICT (id) DO UPDATE SET e = us_next(50);
+INSERT INTO us (id, c) VALUES (9, 2) ON CONFLICT (c, d) DO UPDATE SET c = 70 RETURNING *;
+INSERT INTO us (id, c) VALUES (3, 70) ON CONFLICT (c, d) DO UPDATE SET c = 71 WHERE us.id = 99 RETURNING *;
+INSERT INTO us (id, c) VALUES (4, 70), (5, 70) ON CONFLICT (c, d) DO UPDATE SET id = us.id;
+INSERT INTO us (id, c) VALUES (6, 33) ON CONFLICT (c, d) DO UPDATE SET id = 6 RETURNING *;
+INSERT INTO us (id, c) VALUES (7, 33) ON CONFLICT (c, d) DO UPDATE SET c = excluded.d + 100 RETURNING *;
+SELECT * FROM us ORDER BY id;
+SELECT what FROM us_log ORDER BY n;
+DROP TABLE us, us_log;
+DROP FUNCTION us_next, us_note;
