@@ -154,7 +154,7 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
     let mut unknown = None;
     for stored in planner.find_routines(schema, name) {
         let signature = stored.signature(planner.catalog())?;
-        let Some(places) = places(signature, &given, call.func_variadic) else {
+        let Some(places) = places(signature, &given, (procedure, call.func_variadic)) else {
             continue;
         };
         if !is_polymorphic(signature) {
@@ -338,9 +338,15 @@ enum Place {
 }
 
 /// Where each parameter's value comes from; `None` if the arguments' number or names do not fit.
-fn places(signature: &Signature, given: &[Given], as_array: bool) -> Option<Vec<Place>> {
+fn places(
+    signature: &Signature,
+    given: &[Given],
+    (procedure, as_array): (bool, bool),
+) -> Option<Vec<Place>> {
+    // CALL names OUT arguments, also where it turns out to name a function.
+    let with_out = procedure || signature.procedure;
     let takes = |parameter: &Parameter| {
-        parameter.is_input() || (signature.procedure && parameter.mode == ParameterMode::Out)
+        parameter.is_input() || (with_out && parameter.mode == ParameterMode::Out)
     };
     let mut places: Vec<Option<Place>> = signature.parameters.iter().map(|_| None).collect();
     let mut open = signature.parameters.iter().enumerate();
