@@ -21,7 +21,7 @@ use pg_query::protobuf::{FuncCall, Node};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::Expr;
 use quintet_ir::cast::CastContext;
-use quintet_ir::function::{Choice, choose_among};
+use quintet_ir::function::{self, Choice, choose_among};
 use quintet_ir::schema::TableDef;
 use std::ops::Range;
 use std::sync::Arc;
@@ -186,6 +186,13 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
         Choice::None => {
             return Err(here(match unknown {
                 Some(message) => SqlError::new(SqlState::DATATYPE_MISMATCH, message),
+                // CALL of what is built in.
+                None if procedure
+                    && schema.is_none_or(|schema| schema == "pg_catalog")
+                    && function::resolve(name, &types).is_ok() =>
+                {
+                    other_kind(&written(name, &given), procedure)
+                }
                 None => not_found(&written(name, &given), procedure),
             }));
         }
