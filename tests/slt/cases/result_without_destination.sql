@@ -23,7 +23,6 @@ SELECT * FROM gives_two(4);
 SELECT gives_two(4, 5);
 DROP FUNCTION gives_two(int);
 SHOW max_prepared_transactions;
-CALL pg_sleep(1);
 CALL now();
 CALL pg_catalog.lower('X');
 CALL lower(1, 2);
