@@ -31,6 +31,28 @@ use quintet_ir::window::WindowFunction;
 use quintet_ir::{CompareOp, Expr};
 use std::cell::RefCell;
 
+/// Functions of large objects, which are not there. A client that asks for one should hear that, and not of types to write.
+const LARGE_OBJECTS: [&str; 18] = [
+    "lo_close",
+    "lo_creat",
+    "lo_create",
+    "lo_export",
+    "lo_from_bytea",
+    "lo_get",
+    "lo_import",
+    "lo_lseek",
+    "lo_lseek64",
+    "lo_open",
+    "lo_put",
+    "lo_tell",
+    "lo_tell64",
+    "lo_truncate",
+    "lo_truncate64",
+    "lo_unlink",
+    "loread",
+    "lowrite",
+];
+
 /// Whether a range type's name with one argument is a cast: there are constructors of that name, which take bounds, or ranges.
 fn is_cast_to_range(from: SqlType, to: SqlType) -> bool {
     let constructed = matches!(from, SqlType::Range(_)) && matches!(to, SqlType::Multirange(_));
@@ -104,6 +126,11 @@ impl Binder<'_, '_> {
                 Ok(None) => {}
                 Err(error) if of_extension && error.state == SqlState::UNDEFINED_FUNCTION => {}
                 Err(error) => return Err(error),
+            }
+            if !is_there && LARGE_OBJECTS.contains(&name) {
+                let what = format!("{name}() of large objects");
+                let error = self.planner.unsupported(what, location);
+                return Err(error.hint("Keep bytes in a column of type bytea."));
             }
             if !is_there && is_function_name(name) {
                 let args = call.args.iter().map(|arg| Ok(self.bind(arg)?.ty()));

@@ -28,6 +28,7 @@
 //! | `ddl/alter` | ALTER TABLE |
 //! | `ddl/partition` | partitions |
 
+mod absent;
 mod alter;
 mod attribute;
 mod callers;
@@ -208,7 +209,10 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
         ObjectType::ObjectExtension => return extension::drop(planner, statement),
         ObjectType::ObjectTrigger => return trigger::drop(planner, statement),
         ObjectType::ObjectPolicy => return policy::drop(planner, statement),
-        _ => return Err(SqlError::unsupported("DROP of this kind of object")),
+        _ => {
+            let told = absent::drop(planner, statement)?;
+            return told.ok_or_else(|| SqlError::unsupported("DROP of this kind of object"));
+        }
     };
     let mut dropped = Vec::new();
     let together = named_tables(planner, statement);

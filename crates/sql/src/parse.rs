@@ -90,6 +90,22 @@ impl Parsed {
         }
     }
 
+    /// True for what is looked at when it is run, and only then: a client may prepare it before there is what it names. It returns no
+    /// rows.
+    pub fn is_looked_at_when_run(&self) -> bool {
+        use NodeEnum::*;
+        match &self.node {
+            None => false,
+            Some(
+                SelectStmt(_) | InsertStmt(_) | UpdateStmt(_) | DeleteStmt(_) | MergeStmt(_)
+                | CallStmt(_) | DoStmt(_) | CopyStmt(_) | DeclareCursorStmt(_) | FetchStmt(_)
+                | ExplainStmt(_) | CreateTableAsStmt(_) | PrepareStmt(_) | ExecuteStmt(_)
+                | VariableShowStmt(_) | VariableSetStmt(_) | TransactionStmt(_),
+            ) => false,
+            Some(_) => !self.explains_call,
+        }
+    }
+
     /// See [`crate::normalize()`].
     pub fn may_be_normalized(&self) -> bool {
         crate::normalize::may_be_normalized(self)

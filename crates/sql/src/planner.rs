@@ -153,9 +153,14 @@ pub(crate) struct Planner<'a> {
     pub read_from: RefCell<Option<Vec<String>>>,
 }
 
-/// What a search path names, in its order.
+/// What a search path names, in its order. A comma between double quotes is part of a name.
 pub(crate) fn names_of_path(path: &str) -> impl Iterator<Item = String> {
-    path.split(',').map(|part| {
+    let mut quoted = false;
+    let parts = path.split(move |c| {
+        quoted ^= c == '"';
+        c == ',' && !quoted
+    });
+    parts.map(|part| {
         let part = part.trim();
         let inside = part.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
         match inside {

@@ -69,7 +69,7 @@ pub(crate) use call::{
     Calls, any_node, callee, callee_of_record, has_subquery, plan_call, plan_select_of_routine,
 };
 pub(crate) use changes::{has_changes, plan_changes};
-pub(crate) use create::{find, plan_create, plan_drop};
+pub(crate) use create::{as_written, find, plan_create, plan_drop};
 pub(crate) use explain::{Explained, plan_explain, readable};
 pub(crate) use fire::fires;
 pub use fire::{plan_on_truncate, plan_put_off};

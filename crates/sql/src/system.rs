@@ -39,6 +39,7 @@
 //! | `system/type_layout` | what several of them say of a type's values |
 //! | `system/print` | expressions as PostgreSQL prints them |
 
+pub(crate) mod array_names;
 mod attributes;
 mod classes;
 mod comments;

@@ -6,6 +6,7 @@
 use crate::names;
 use crate::planner::Planner;
 use crate::records::{TypeKind, TypeRecord};
+use crate::system::array_names::array_name;
 use crate::system::type_name;
 use crate::tree::{node, string};
 use pg_query::NodeEnum;
@@ -114,17 +115,34 @@ fn row_of_relation(planner: &Planner, name: &TypeName) -> SqlResult<Option<SqlTy
 /// What a name that nothing else has means as the catalogue's name of an array type: `_int4` for `int4[]`.
 pub(crate) fn array_by_name(planner: &Planner, name: &TypeName) -> Option<TypeName> {
     let (last, before) = name.names.split_last()?;
-    let element = names::string(last)?.strip_prefix('_')?;
-    let mut array = name.clone();
-    array.names = before.to_vec();
-    array.names.push(string(element.to_string()));
+    let called = names::string(last)?;
+    let element = called.strip_prefix('_')?;
+    let of = |element: &str| {
+        let mut array = name.clone();
+        array.names = before.to_vec();
+        array.names.push(string(element.to_string()));
+        array
+    };
+    // A type may have the name that its array would have, which then has more underscores.
+    let mut shorter = Some(element);
+    let mut made = std::iter::from_fn(|| {
+        let element = shorter?;
+        shorter = element.strip_prefix('_');
+        Some(of(element))
+    });
+    let made = made.find(|array| {
+        let own = planner.user_type_of(array);
+        own.is_some_and(|own| array_name(planner.catalog(), &own.schema, &own.name) == called)
+    });
+    let is_made = made.is_some();
+    let mut array = made.unwrap_or_else(|| of(element));
     // The words of SQL are no names of the catalogue.
     let built_in = || {
         let ty = SqlType::from_name(element)?;
         (type_name(ty) == element).then_some(())?;
         plain_name(planner, &array).ok()
     };
-    if planner.user_type_of(&array).is_none() {
+    if !is_made {
         built_in()?;
     }
     // An array of arrays is of the same type.

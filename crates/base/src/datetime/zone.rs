@@ -128,6 +128,23 @@ impl TimeZone {
         }
     }
 
+    /// The zone that the setting `timezone` names, called as it shows it: a name of the zone database as it is written there, a POSIX
+    /// rule in capitals, the rule of a number of hours. Clients read it: pgjdbc takes `gmt-3` for Greenwich, and `GMT-3` for what it is.
+    ///
+    /// # Errors
+    /// As [`TimeZone::parse`]; an abbreviation names no zone here.
+    pub fn of_setting(name: &str) -> SqlResult<TimeZone> {
+        let mut zone = TimeZone::parse(name)?;
+        if zone == TimeZone::utc() || TimeZone::named(&zone.name).is_some() {
+            return Ok(zone);
+        }
+        if abbreviated(&name.trim().to_ascii_lowercase()).is_some() {
+            return Err(not_recognized(name));
+        }
+        zone.name = Arc::from(zone.name.to_ascii_uppercase());
+        Ok(zone)
+    }
+
     /// The zone that `AT TIME ZONE` names. A bare number is a POSIX rule there, and counts west.
     ///
     /// # Errors

@@ -197,7 +197,8 @@ impl Session {
             Command::Set { local, name, value } => self.set(*local, name, value.as_deref())?,
             Command::SetConfig { local, name, value } => {
                 self.set(*local, name, Some(value))?;
-                let row = vec![Value::text(value)];
+                let shown = self.host.settings.get(name).unwrap_or(value);
+                let row = vec![Value::text(shown)];
                 portal.state = PortalState::Rows(VecDeque::from([row]));
                 return Ok(None);
             }

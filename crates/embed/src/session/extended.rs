@@ -70,7 +70,10 @@ impl Session {
 
     /// Plans a text, and keeps the plan for the next time that it is sent.
     fn plan_text(&mut self, sql: &str, source: Source) -> SqlResult<Arc<Prepared>> {
-        let prepared = self.plan(source)?;
+        let prepared = match self.plan(source.clone()) {
+            Err(_) if source.parsed.is_looked_at_when_run() => self.plan_later(source),
+            planned => planned?,
+        };
         if matches!(prepared.planned.command, Command::Run(_)) {
             if self.texts.len() >= PLANS_MAX {
                 self.texts.clear();

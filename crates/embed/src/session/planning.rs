@@ -12,7 +12,7 @@ use quintet_base::{Patience, RoleId, SpaceId, SqlError, SqlResult, SqlState, Sql
 use quintet_ir::expressions::{each_node_of_statement, may_begin_anew};
 use quintet_ir::routine::Program;
 use quintet_ir::statement::{Body, OutputColumn};
-use quintet_ir::{Path, Plan, Statement};
+use quintet_ir::{Needs, Path, Plan, Statement};
 use quintet_sql::command::{Command, Planned};
 use quintet_sql::{Parsed, Sizes};
 use std::sync::Arc;
@@ -128,6 +128,35 @@ impl Session {
             scans,
             constants,
         }))
+    }
+
+    /// What stands for a statement that cannot be planned yet, and is planned when it is bound.
+    pub(super) fn plan_later(&mut self, source: Source) -> Arc<Prepared> {
+        Arc::new(Prepared {
+            label: Label::default(),
+            params: source.declared.to_vec(),
+            typed: false,
+            columns: Vec::new(),
+            source,
+            planned: Planned {
+                command: Command::Empty,
+                params: Vec::new(),
+                columns: Vec::new(),
+                tag: "",
+                needs: Needs::default(),
+                notices: Vec::new(),
+            },
+            // That of no schema: it is never current.
+            revision: u64::MAX,
+            schema_timestamp: Timestamp::MAX,
+            path_version: self.host.settings.path_version,
+            role: self.host.role(),
+            short: false,
+            brief: None,
+            sizes: Vec::new(),
+            scans: Vec::new(),
+            constants: false,
+        })
     }
 
     /// What conflicts of a statement are counted by: a routine's name, or the kind of statement. None of what

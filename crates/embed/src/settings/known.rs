@@ -231,6 +231,13 @@ pub(super) const KNOWN: &[Known] = &[
         "Columns of an index.",
     ),
     known(
+        "max_prepared_transactions",
+        "0",
+        Kind::Fixed,
+        None,
+        "There are no places for PREPARE TRANSACTION.",
+    ),
+    known(
         "password_encryption",
         "scram-sha-256",
         Kind::Only,

@@ -139,8 +139,9 @@ impl Settings {
                 Ok(Level::parse(value)?.shown_name(uncommitted).to_string())
             }
             Kind::Zone => {
-                self.format.zone = TimeZone::parse(value)?;
-                Ok(value.to_string())
+                self.format.zone =
+                    TimeZone::of_setting(value).map_err(|_| self::invalid("TimeZone", value))?;
+                Ok(self.format.zone.name().to_string())
             }
             Kind::DateStyle => {
                 let (style, order) = date_style(value).map_err(|why| invalid().detail(why))?;

@@ -346,7 +346,8 @@ impl Connection {
             pause.await;
             return Ok(());
         }
-        // It may take long; what is answered already should not wait for it.
+        // It may take long; what is answered or said already should not wait for it.
+        self.tell();
         self.flush().await?;
         let limit = self
             .session

@@ -288,7 +288,7 @@ fn is_missing(error: &SqlError) -> bool {
 }
 
 /// `name(types)` with the types' names as the parser has them.
-fn as_written(object: &ObjectWithArgs) -> String {
+pub(crate) fn as_written(object: &ObjectWithArgs) -> String {
     let types = object.objargs.iter().filter_map(|node| match inner(node) {
         Some(NodeEnum::TypeName(name)) => {
             let array = "[]".repeat(name.array_bounds.len());

@@ -21,7 +21,7 @@ use pg_query::protobuf::{FuncCall, Node};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::Expr;
 use quintet_ir::cast::CastContext;
-use quintet_ir::function::{Choice, choose_among};
+use quintet_ir::function::{self, Choice, choose_among};
 use quintet_ir::schema::TableDef;
 use std::ops::Range;
 use std::sync::Arc;
@@ -154,7 +154,7 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
     let mut unknown = None;
     for stored in planner.find_routines(schema, name) {
         let signature = stored.signature(planner.catalog())?;
-        let Some(places) = places(signature, &given, call.func_variadic) else {
+        let Some(places) = places(signature, &given, (procedure, call.func_variadic)) else {
             continue;
         };
         if !is_polymorphic(signature) {
@@ -186,6 +186,13 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
         Choice::None => {
             return Err(here(match unknown {
                 Some(message) => SqlError::new(SqlState::DATATYPE_MISMATCH, message),
+                // CALL of what is built in.
+                None if procedure
+                    && schema.is_none_or(|schema| schema == "pg_catalog")
+                    && function::resolve(name, &types).is_ok() =>
+                {
+                    other_kind(&written(name, &given), procedure)
+                }
                 None => not_found(&written(name, &given), procedure),
             }));
         }
@@ -338,9 +345,15 @@ enum Place {
 }
 
 /// Where each parameter's value comes from; `None` if the arguments' number or names do not fit.
-fn places(signature: &Signature, given: &[Given], as_array: bool) -> Option<Vec<Place>> {
+fn places(
+    signature: &Signature,
+    given: &[Given],
+    (procedure, as_array): (bool, bool),
+) -> Option<Vec<Place>> {
+    // CALL names OUT arguments, also where it turns out to name a function.
+    let with_out = procedure || signature.procedure;
     let takes = |parameter: &Parameter| {
-        parameter.is_input() || (signature.procedure && parameter.mode == ParameterMode::Out)
+        parameter.is_input() || (with_out && parameter.mode == ParameterMode::Out)
     };
     let mut places: Vec<Option<Place>> = signature.parameters.iter().map(|_| None).collect();
     let mut open = signature.parameters.iter().enumerate();

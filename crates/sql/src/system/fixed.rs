@@ -431,6 +431,11 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("max_index_keys", "Preset Options", "integer"),
     ("max_identifier_length", "Preset Options", "integer"),
     (
+        "max_prepared_transactions",
+        "Resource Usage / Memory",
+        "integer",
+    ),
+    (
         "check_function_bodies",
         "Client Connection Defaults / Statement Behavior",
         "bool",
@@ -556,6 +561,7 @@ pub(super) fn settings(layout: &Layout) -> Vec<Vec<Expr>> {
                 // PostgreSQL's own bounds, which drivers read from here.
                 "max_index_keys" => Expr::Const(text("32"), column.ty),
                 "max_identifier_length" => Expr::Const(text("63"), column.ty),
+                "max_prepared_transactions" => Expr::Const(text("0"), column.ty),
                 _ => value(),
             },
             "unit" => match unit(name) {

@@ -3,6 +3,7 @@
 //! Relies on: the catalogue, `functions` for what is built in.  Promises: one row per routine of the users', one per
 //! language.  Does not: list a routine whose types have gone until they are back.
 
+use super::array_names::array_name;
 use super::functions::{self, BuiltIn};
 use super::print::quoted;
 use super::row_types::row_type;
@@ -299,7 +300,10 @@ fn result_place(planner: &Planner, routine: &Described) -> [Value; 3] {
     let catalog = planner.catalog();
     match (catalog.type_with(number), &signature.row) {
         (Some(record), _) if record.id == number => place(&record.schema, &record.name, OTHER),
-        (Some(record), _) => place(&record.schema, &format!("_{}", record.name), "ARRAY"),
+        (Some(record), _) => {
+            let name = array_name(catalog, &record.schema, &record.name);
+            place(&record.schema, &name, "ARRAY")
+        }
         (None, Some(row)) => place(&row.schema, &row.name, OTHER),
         (None, None) => [Value::Null, Value::Null, Value::Null],
     }

@@ -3,6 +3,7 @@
 //! Relies on: numbers of relations stay below 2^30.  Promises: a type and its array for each table, partition and view, those of the catalogue too, whose numbers follow from the
 //! relation's; PostgreSQL draws them.  Does not: say what their values have (`composite`).
 
+use super::array_names::array_name;
 use super::layout;
 use super::{OWNER, flag, oid, schema_oid, text};
 use crate::catalog::Relation;
@@ -39,13 +40,14 @@ pub(super) fn with_rows(relation: Relation) -> Option<u32> {
 pub(super) fn types(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     let mut add = |relation: u32, schema: &str, name: &str| {
+        let array = array_name(planner.catalog(), schema, name);
         let schema = schema_oid(planner, schema);
         for is_array in [false, true] {
             let either = |whole: u32, array: u32| oid(if is_array { array } else { whole });
             let words = |whole: &str, array: &str| text(if is_array { array } else { whole });
             rows.push(vec![
                 either(row_type(relation), array_type(relation)),
-                words(name, &format!("_{name}")),
+                words(name, &array),
                 oid(schema),
                 oid(OWNER),
                 Value::Int2(-1),

@@ -3,6 +3,7 @@
 //! Relies on: the catalogue.  Promises: PostgreSQL's numbers of what is built in beside the users' own, names as they
 //! are kept, without quotes.  Does not: list the types of tables' rows (`row_types` does).
 
+use super::array_names::array_name;
 use super::type_layout::{alignment_of, collation_of, storage_of};
 use super::{Definition, OWNER, flag, oid, print, schema_oid, text, type_name};
 use crate::domain::scope_of_value;
@@ -172,7 +173,10 @@ pub(super) fn place_of(planner: &Planner, ty: SqlType) -> (String, String) {
     {
         return match ty {
             SqlType::Composite(_) => (schema, name),
-            _ => (schema, format!("_{name}")),
+            _ => {
+                let name = array_name(planner.catalog(), &schema, &name);
+                (schema, name)
+            }
         };
     }
     let made = match ty {
@@ -185,7 +189,8 @@ pub(super) fn place_of(planner: &Planner, ty: SqlType) -> (String, String) {
     };
     match (made, ty) {
         (Some(record), ty) if ty.element().is_some() => {
-            (record.schema.clone(), format!("_{}", record.name))
+            let name = array_name(planner.catalog(), &record.schema, &record.name);
+            (record.schema.clone(), name)
         }
         (Some(record), _) => (record.schema.clone(), record.name.clone()),
         (None, ty) => ("pg_catalog".to_string(), type_name(ty)),
@@ -299,7 +304,7 @@ pub(super) fn types(planner: &Planner) -> Vec<Vec<Value>> {
         ]);
         rows.push(vec![
             oid(record.array_number()),
-            text(&format!("_{}", record.name)),
+            text(&array_name(planner.catalog(), &record.schema, &record.name)),
             oid(schema_oid(planner, &record.schema)),
             oid(OWNER),
             Value::Int2(-1),

@@ -310,10 +310,17 @@ impl Lowering<'_, '_, '_> {
                     "query has no destination for result data",
                 );
                 let hint = "If you want to discard the results of a SELECT, use PERFORM instead.";
-                return Err(match statement.is_write() {
+                let error = match statement.is_write() {
                     true => error,
                     false => error.hint(hint),
+                };
+                // It is run, and refused when there is a result: who never comes here is not refused.
+                self.at.add(Action::Run {
+                    statement,
+                    into: Into::default(),
                 });
+                self.at.add(Action::Fail(Box::new(error)));
+                return Ok(());
             }
             None => Into::default(),
         };

@@ -1,0 +1,27 @@
+-- What cannot be made here is not there either.
+CREATE table dr_t (a int);
+create schema dr_s;
+create view dr_v as select 1;
+DROP OPERATOR IF EXISTS & (numeric, integer);
+DROP OPERATOR IF EXISTS === (int, int), =!= (text, none);
+DROP OPERATOR IF EXISTS dr_s.& (numeric, integer);
+DROP OPERATOR IF EXISTS nos.& (numeric, integer);
+DROP OPERATOR IF EXISTS & (nosuch, integer);
+DROP AGGREGATE IF EXISTS dr_a(int), dr_s.dr_a(text, int);
+DROP AGGREGATE IF EXISTS dr_a(*);
+DROP AGGREGATE IF EXISTS nos.dr_a(int);
+DROP AGGREGATE IF EXISTS dr_a(nosuch);
+DROP rule IF EXISTS r on dr_t;
+DROP rule IF EXISTS r on dr_s.nosuch;
+DROP rule IF EXISTS r on nos.nosuch;
+DROP rule IF EXISTS r on nosuch;
+DROP event trigger IF EXISTS a, b;
+DROP server IF EXISTS a;
+DROP foreign data wrapper IF EXISTS a, b;
+DROP publication IF EXISTS a;
+DROP statistics IF EXISTS a, dr_s.b, nos.c;
+DROP foreign table IF EXISTS a, dr_s.b, nos.c;
+DROP foreign table IF EXISTS dr_t;
+DROP table dr_t;
+drop view dr_v;
+drop schema dr_s;
