@@ -24,7 +24,9 @@ use crate::stored;
 use crate::system;
 use quintet_base::objects::name_marked;
 use quintet_base::types::ROW_TYPE;
-use quintet_base::{ConstraintId, IndexId, RoutineId, SequenceId, SpaceId, SqlResult, TableId};
+use quintet_base::{
+    ConstraintId, IndexId, RoutineId, SequenceId, SpaceId, SqlResult, TableId, stack,
+};
 use quintet_ir::Program;
 use quintet_ir::partition::Partitions;
 use quintet_ir::schema::{SequenceDef, TableRef};
@@ -161,6 +163,10 @@ impl Catalog {
     /// # Errors
     /// `XX001` if a record cannot be read.
     pub fn apply(&self, changes: &[CatalogChange]) -> SqlResult<Catalog> {
+        stack::for_planning(|| self.after(changes))
+    }
+
+    fn after(&self, changes: &[CatalogChange]) -> SqlResult<Catalog> {
         let mut next = self.clone();
         // What they were compiled to names definitions that change here.
         next.forget_compiled();

@@ -52,6 +52,7 @@ mod rename;
 mod schema;
 mod sequence;
 mod set_schema;
+mod storage_options;
 mod table;
 mod table_as;
 mod temporary;

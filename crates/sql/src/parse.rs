@@ -1,9 +1,9 @@
 //! The door to the parser: text to statements, and the parser's errors to ours.
 //!
 //! Relies on: `pg_query`, which is PostgreSQL's own grammar.  Promises: what PostgreSQL's grammar
-//! accepts is accepted, an error has PostgreSQL's message and its position in characters; deep
-//! nesting is refused (54001) instead of overflowing a stack: the parser's C code watches its own
-//! depth, and reading its tree stops at 100 levels of messages, which is some 45 of expressions.
+//! accepts is accepted, an error has PostgreSQL's message and its position in characters; what
+//! nests deeper than `base::stack` says is refused (54001) before anything but this file has seen the tree: the
+//! parser's C code watches its own depth, and reading its tree, and measuring it, are given room by the length of the text.
 //! Does not: look at names or types.
 //!
 //! A parser that is built without its `DEBUG` redirects the process's standard error while it runs (that
@@ -13,10 +13,12 @@
 //! taken for an error of PL/pgSQL's parser, which then frees what it did not allocate: the same guard
 //! holds the standard library's lock on it.
 
+mod depth;
+
 use crate::routine::{self, Explained};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self, TransactionStmtKind};
-use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_base::{SqlError, SqlResult, SqlState, stack};
 use std::io::StderrLock;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -171,13 +173,47 @@ fn parse_tree(text: &str) -> SqlResult<protobuf::ParseResult> {
     }
 }
 
+/// How many nodes may stand above one another: as many as ever fit into the parser's own stack, which is at most 2 MiB.
+const LEVELS_READ_MAX: usize = 5_000;
+
+/// Texts that cannot nest deeper are read on the stack as it is, and not measured.
+const PLAIN_MAX: usize = 32;
+
 fn run_parser(text: &str) -> Result<protobuf::ParseResult, pg_query::Error> {
-    let _one_at_a_time = one_at_a_time();
-    pg_query::parse(text, 0).map(|result| result.protobuf)
+    let most = depth::at_most(text);
+    if most <= PLAIN_MAX {
+        let _one_at_a_time = one_at_a_time();
+        return pg_query::parse(text, 0).map(|result| result.protobuf);
+    }
+    // On a stack that is not the thread's own, the parser takes what it was given there before.
+    run_parser("")?;
+    // A query in brackets is three nodes for two words.
+    let levels = (most + most / 2).min(LEVELS_READ_MAX);
+    stack::for_reading(levels, || {
+        let tree = {
+            let _one_at_a_time = one_at_a_time();
+            pg_query::parse(text, 0)?.protobuf
+        };
+        match depth::of(&tree) > stack::DEPTH_MAX {
+            // The tree goes here, where there is room for it.
+            true => Err(pg_query::Error::Parse(TOO_DEEP.to_string())),
+            false => Ok(tree),
+        }
+    })
 }
 
-fn too_complex() -> SqlError {
-    SqlError::new(TOO_COMPLEX, "stack depth limit exceeded")
+/// What the parser says of what does not fit into its stack.
+const TOO_DEEP: &str = "stack depth limit exceeded";
+
+/// The same of a tree that does not fit into its message.
+const TOO_DEEP_TO_WRITE: &str = "parse tree is nested too deeply";
+
+fn is_too_deep(message: &str) -> bool {
+    message.starts_with(TOO_DEEP) || message.starts_with(TOO_DEEP_TO_WRITE)
+}
+
+pub(crate) fn too_complex() -> SqlError {
+    SqlError::new(TOO_COMPLEX, TOO_DEEP)
         .hint("The statement nests its expressions or subqueries too deeply.")
 }
 
@@ -213,7 +249,7 @@ pub(crate) fn parse_plpgsql(text: &str) -> SqlResult<Result<serde_json::Value, S
     let _one_at_a_time = one_at_a_time();
     match pg_query::parse_plpgsql(text) {
         Ok(answer) => Ok(Ok(answer)),
-        Err(pg_query::Error::Parse(message)) if message.starts_with("stack depth limit") => {
+        Err(pg_query::Error::Parse(message)) if is_too_deep(&message) => {
             Err(too_complex())
         }
         Err(pg_query::Error::Parse(message)) => Ok(Err(message)),
@@ -318,7 +354,7 @@ pub(crate) fn position(source: &str, offset: usize) -> u32 {
 
 /// The parser's message as an error with its state and place.
 fn translate(text: &str, message: &str) -> SqlError {
-    if message.starts_with("stack depth limit exceeded") {
+    if is_too_deep(message) {
         return too_complex();
     }
     let unsupported = [

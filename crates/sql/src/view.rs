@@ -10,7 +10,7 @@ use crate::from::{From, add_plan, alias_or, rename_columns, starting_at};
 use crate::locking::locked_below;
 use crate::names::{self, inner};
 use crate::parse;
-use crate::planner::{PlanContext, Planner, Who};
+use crate::planner::{PlanContext, Planner, Who, note_depth};
 use crate::records::ViewRecord;
 use crate::routine::any_node;
 use crate::row_security::unasked;
@@ -130,6 +130,7 @@ pub(crate) fn rows_of_view(
     planner.number_behind(&inside);
     // A place in the view's text says nothing to who uses it.
     let mut planned = planned.map_err(SqlError::nowhere)?;
+    note_depth(quintet_ir::depth::of_plan(&planned.plan))?;
     planner.calls.take_over(&inside.calls);
     planner.reads_as(&inside);
     match invokers {

@@ -151,6 +151,7 @@ impl Session {
             sizes: Vec::new(),
             scans: Vec::new(),
             constants: false,
+            put_off: false,
             label: portal.prepared.label,
             planned,
         };

@@ -57,6 +57,8 @@ pub struct Prepared {
     pub(super) scans: Vec<SpaceId>,
     /// Literals must stay in its text; see [`wants_constants`].
     pub(super) constants: bool,
+    /// It is not planned before it is run, since what it names may come to be until then.
+    pub(super) put_off: bool,
 }
 
 impl Prepared {
@@ -124,6 +126,27 @@ impl Session {
             sizes: sizes.asked(),
             scans,
             constants,
+            put_off: false,
+        }))
+    }
+
+    /// As [`Session::plan`], for a statement that is sent before it is run: PostgreSQL does not look at what CREATE and its
+    /// like name until they are carried out. What cannot be planned now is planned then.
+    pub(super) fn plan_ahead(&mut self, source: Source) -> SqlResult<Arc<Prepared>> {
+        let error = match self.plan(source.clone()) {
+            Err(error) if source.parsed.is_looked_at_late() => error,
+            planned => return planned,
+        };
+        let nothing = Source {
+            parsed: Arc::new(Parsed::empty()),
+            declared: Arc::clone(&source.declared),
+        };
+        let empty = Arc::into_inner(self.plan(nothing)?).ok_or(error)?;
+        Ok(Arc::new(Prepared {
+            source,
+            short: false,
+            put_off: true,
+            ..empty
         }))
     }
 
@@ -176,7 +199,8 @@ impl Session {
 
     /// Whether a statement was planned with what it would be planned with now.
     pub(super) fn is_current(&mut self, prepared: &Prepared) -> bool {
-        prepared.revision == self.schema().revision
+        !prepared.put_off
+            && prepared.revision == self.schema().revision
             && prepared.path_version == self.host.settings.path_version
             && prepared.role == self.host.role()
             && self.is_sized(prepared)
