@@ -10,6 +10,8 @@
 //!           room by its length      room for the deepest      room for the deepest that was planned so far
 //! ```
 
+use std::cell::Cell;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How deep the tree of a statement may be. What keeps a tree, and what throws it away, is made by the compiler and takes
@@ -30,8 +32,12 @@ const LEVEL_BYTES: usize = if cfg!(debug_assertions) {
 };
 
 /// What a level may take when it is read: the parser's nodes are of many kinds, and what reads one has room for each of
-/// them.
-const READING_BYTES: usize = 36 << 10;
+/// them. With little optimisation it takes 31 KiB; with more, which puts functions into one another, room is left for twice that.
+const READING_BYTES: usize = if cfg!(debug_assertions) {
+    36 << 10
+} else {
+    64 << 10
+};
 
 /// What is below and above the levels.
 const AROUND_BYTES: usize = 512 << 10;
@@ -77,6 +83,27 @@ fn with_room<R>(depth: usize, work: impl FnOnce() -> R) -> R {
 }
 
 fn take<R>(bytes: usize, work: impl FnOnce() -> R) -> R {
+    if stacker::remaining_stack().is_some_and(|left| left >= bytes) {
+        return work();
+    }
+    if let Some(call) = LEAVING.get()
+        && !HAS_LEFT.replace(true)
+    {
+        call();
+    }
     // More than is asked for, so that who asks again soon need not move.
-    stacker::maybe_grow(bytes, bytes + bytes / 2, work)
+    stacker::grow(bytes + bytes / 2, work)
+}
+
+/// What is called on a thread before it first goes on elsewhere than on its own stack.
+static LEAVING: OnceLock<fn()> = OnceLock::new();
+
+thread_local! {
+    static HAS_LEFT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on `call` is called on each thread before it first goes on elsewhere than on its own stack: for a library that
+/// asks the system how large that is. The first one stays.
+pub fn before_leaving(call: fn()) {
+    LEAVING.get_or_init(|| call);
 }

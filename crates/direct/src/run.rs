@@ -276,9 +276,8 @@ impl Run {
             unreachable!("it has begun");
         };
         // It may have been made while it ran.
-        let ended = stack::for_running(|| {
-            call.run(program, &self.direct, context, &mut self.workspace)
-        });
+        let ended =
+            stack::for_running(|| call.run(program, &self.direct, context, &mut self.workspace));
         match ended {
             Ok(mut rows) => {
                 // Strict, and called with a NULL: a row of NULLs.

@@ -11,6 +11,7 @@
 //! ```
 
 use crate::databases::Databases;
+use crate::parse;
 use crate::partition::Divisions;
 use crate::records::{
     self, AccessRecord, ColumnAccessRecord, CommentsRecord, Counters, DefaultsRecord,
@@ -24,9 +25,7 @@ use crate::stored;
 use crate::system;
 use quintet_base::objects::name_marked;
 use quintet_base::types::ROW_TYPE;
-use quintet_base::{
-    ConstraintId, IndexId, RoutineId, SequenceId, SpaceId, SqlResult, TableId, stack,
-};
+use quintet_base::{ConstraintId, IndexId, RoutineId, SequenceId, SpaceId, SqlResult, TableId};
 use quintet_ir::Program;
 use quintet_ir::partition::Partitions;
 use quintet_ir::schema::{SequenceDef, TableRef};
@@ -163,7 +162,7 @@ impl Catalog {
     /// # Errors
     /// `XX001` if a record cannot be read.
     pub fn apply(&self, changes: &[CatalogChange]) -> SqlResult<Catalog> {
-        stack::for_planning(|| self.after(changes))
+        parse::with_room(|| self.after(changes))
     }
 
     fn after(&self, changes: &[CatalogChange]) -> SqlResult<Catalog> {

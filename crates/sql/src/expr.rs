@@ -47,12 +47,22 @@ pub(crate) struct Heights {
     here: Cell<usize>,
     most: Cell<usize>,
     rows: Cell<usize>,
+    /// What is bound has been bound before.
+    known: Cell<bool>,
 }
 
 /// How many rows may stand in one another: the text of one has all quotes of those in it twice.
 const ROWS_MAX: usize = 24;
 
 impl Heights {
+    /// Binds parts of what has been bound as a whole: they are not counted again.
+    pub fn known<T>(&self, bind: impl FnOnce() -> T) -> T {
+        let around = self.known.replace(true);
+        let bound = bind();
+        self.known.set(around);
+        bound
+    }
+
     /// Binds a row.
     fn row<T>(&self, bind: impl FnOnce() -> SqlResult<T>) -> SqlResult<T> {
         let around = self.rows.get();
@@ -116,14 +126,16 @@ impl<'b, 'a> Binder<'b, 'a> {
         let (bound, height) = self.planner.heights.of(|| self.bind_node(node));
         let expr = bound?;
         // What is written out twice within what is written out twice becomes more than any memory holds.
-        if height >= HEIGHT_UNSEEN && depth::has_more_parts(&expr, PARTS_MAX) {
+        let counts = height >= HEIGHT_UNSEEN && !self.planner.heights.known.get();
+        if counts && depth::has_more_parts(&expr, PARTS_MAX) {
             return Err(parse::too_complex());
         }
         Ok(expr)
     }
 
     fn bind_node(&self, node: &Node) -> SqlResult<Expr> {
-        let place = names::location(node);
+        // To find it is to go down the left of all below.
+        let place = || names::location(node);
         match required(inner(node))? {
             NodeEnum::AConst(constant) => self.constant(constant),
             NodeEnum::ParamRef(param) => {
@@ -166,26 +178,28 @@ impl<'b, 'a> Binder<'b, 'a> {
             NodeEnum::CollateClause(clause) => self.collate(clause),
             NodeEnum::RowExpr(_) => match self.planner.heights.row(|| self.row(node))? {
                 Some(row) => self.record(row),
-                None => Err(self.planner.unsupported("a row as a value", place)),
+                None => Err(self.planner.unsupported("a row as a value", place())),
             },
             NodeEnum::AIndirection(indirection) => self.subscript(indirection),
             NodeEnum::SetToDefault(_) => Err(self.planner.error(
                 SqlState::SYNTAX_ERROR,
                 "DEFAULT is not allowed in this context",
-                place,
+                place(),
             )),
             NodeEnum::GroupingFunc(call) => self.grouping(call),
-            NodeEnum::CurrentOfExpr(_) => Err(self.planner.unsupported("WHERE CURRENT OF", place)),
-            NodeEnum::NamedArgExpr(_) => Err(self.planner.unsupported("a named argument", place)),
+            NodeEnum::CurrentOfExpr(_) => {
+                Err(self.planner.unsupported("WHERE CURRENT OF", place()))
+            }
+            NodeEnum::NamedArgExpr(_) => Err(self.planner.unsupported("a named argument", place())),
             NodeEnum::XmlExpr(_) | NodeEnum::XmlSerialize(_) => {
-                Err(self.planner.unsupported("XML", place))
+                Err(self.planner.unsupported("XML", place()))
             }
             NodeEnum::JsonObjectConstructor(_)
             | NodeEnum::JsonArrayConstructor(_)
             | NodeEnum::JsonIsPredicate(_)
             | NodeEnum::JsonFuncExpr(_)
-            | NodeEnum::JsonParseExpr(_) => Err(self.planner.unsupported("JSON", place)),
-            _ => Err(self.planner.unsupported("this kind of expression", place)),
+            | NodeEnum::JsonParseExpr(_) => Err(self.planner.unsupported("JSON", place())),
+            _ => Err(self.planner.unsupported("this kind of expression", place())),
         }
     }
 

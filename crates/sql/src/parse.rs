@@ -20,7 +20,7 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{self, TransactionStmtKind};
 use quintet_base::{SqlError, SqlResult, SqlState, stack};
 use std::io::StderrLock;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// PostgreSQL's statement_too_complex.
 pub(crate) const TOO_COMPLEX: SqlState = SqlState(*b"54001");
@@ -185,8 +185,7 @@ fn run_parser(text: &str) -> Result<protobuf::ParseResult, pg_query::Error> {
         let _one_at_a_time = one_at_a_time();
         return pg_query::parse(text, 0).map(|result| result.protobuf);
     }
-    // On a stack that is not the thread's own, the parser takes what it was given there before.
-    run_parser("")?;
+    let _ = GREETED.get_or_init(|| stack::before_leaving(greet));
     // A query in brackets is three nodes for two words.
     let levels = (most + most / 2).min(LEVELS_READ_MAX);
     stack::for_reading(levels, || {
@@ -202,11 +201,27 @@ fn run_parser(text: &str) -> Result<protobuf::ParseResult, pg_query::Error> {
     })
 }
 
+static GREETED: OnceLock<()> = OnceLock::new();
+
+/// On a stack that is not the thread's own, the parser takes what it was given on that: so it is called there once.
+fn greet() {
+    let _ = run_parser("");
+}
+
+/// Runs `work`, which makes plans, and may parse and print trees: see [`stack::for_planning`].
+pub(crate) fn with_room<R>(work: impl FnOnce() -> R) -> R {
+    let _ = GREETED.get_or_init(|| stack::before_leaving(greet));
+    stack::for_planning(work)
+}
+
 /// What the parser says of what does not fit into its stack.
 const TOO_DEEP: &str = "stack depth limit exceeded";
 
 /// The same of a tree that does not fit into its message.
 const TOO_DEEP_TO_WRITE: &str = "parse tree is nested too deeply";
+
+/// And of a tree that is to be printed.
+const TOO_DEEP_TO_READ: &str = "could not parse protobuf";
 
 fn is_too_deep(message: &str) -> bool {
     message.starts_with(TOO_DEEP) || message.starts_with(TOO_DEEP_TO_WRITE)
@@ -249,9 +264,7 @@ pub(crate) fn parse_plpgsql(text: &str) -> SqlResult<Result<serde_json::Value, S
     let _one_at_a_time = one_at_a_time();
     match pg_query::parse_plpgsql(text) {
         Ok(answer) => Ok(Ok(answer)),
-        Err(pg_query::Error::Parse(message)) if is_too_deep(&message) => {
-            Err(too_complex())
-        }
+        Err(pg_query::Error::Parse(message)) if is_too_deep(&message) => Err(too_complex()),
         Err(pg_query::Error::Parse(message)) => Ok(Err(message)),
         Err(pg_query::Error::InvalidJson(message)) if message.contains("recursion limit") => {
             Err(too_complex())
@@ -299,7 +312,11 @@ pub(crate) fn parse_type(text: &str) -> Option<Box<protobuf::TypeName>> {
 /// `XX001` if it is none.
 pub(crate) fn parse_expression(text: &str) -> SqlResult<protobuf::Node> {
     let damaged = || SqlError::new(SqlState::DATA_CORRUPTED, "stored expression is damaged");
-    let tree = run_parser(&format!("SELECT {text}")).map_err(|_| damaged())?;
+    let tree = run_parser(&format!("SELECT {text}"));
+    let tree = tree.map_err(|error| match error {
+        pg_query::Error::Parse(message) if is_too_deep(&message) => too_complex(),
+        _ => damaged(),
+    })?;
     let statement = tree.stmts.into_iter().next().and_then(|raw| raw.stmt);
     let Some(NodeEnum::SelectStmt(select)) = statement.and_then(|node| node.node) else {
         return Err(damaged());
@@ -339,7 +356,14 @@ pub(crate) fn deparse(node: NodeEnum) -> SqlResult<String> {
         }],
     };
     let _one_at_a_time = one_at_a_time();
-    pg_query::deparse(&tree, pg_query::DeparseOptions::default()).map_err(SqlError::internal)
+    match pg_query::deparse(&tree, pg_query::DeparseOptions::default()) {
+        Err(pg_query::Error::Parse(message))
+            if is_too_deep(&message) || message.contains(TOO_DEEP_TO_READ) =>
+        {
+            Err(too_complex())
+        }
+        text => text.map_err(SqlError::internal),
+    }
 }
 
 pub(crate) fn wrap(node: NodeEnum) -> protobuf::Node {
@@ -458,7 +482,9 @@ mod tests {
     fn deep_nesting_is_refused_and_long_lists_are_not() {
         for text in [
             format!("SELECT {}1{}", "(".repeat(20_000), ")".repeat(20_000)),
-            format!("SELECT {}a", "- ".repeat(200)),
+            format!("SELECT {}a", "- ".repeat(3_000)),
+            format!("SELECT 1{}", " + 1".repeat(3_000)),
+            format!("SELECT {}1{}", "(SELECT ".repeat(300), ")".repeat(300)),
             format!("SELECT 1{}", " + 1".repeat(100_000)),
             format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(20_000)),
         ] {
@@ -468,6 +494,16 @@ mod tests {
                 "{}",
                 error
             );
+        }
+        for text in [
+            format!("SELECT {}a", "- ".repeat(2_400)),
+            format!("SELECT 1{}", " + 1".repeat(2_400)),
+            format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(2_400)),
+            format!("SELECT {}1{}", "(SELECT ".repeat(240), ")".repeat(240)),
+        ] {
+            let tree = parse(&text).unwrap();
+            let again = tree.clone();
+            drop((tree, again));
         }
         let list = vec!["1"; 50_000].join(",");
         assert!(parse(&format!("SELECT a FROM t WHERE a IN ({list})")).is_ok());

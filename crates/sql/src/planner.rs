@@ -747,7 +747,7 @@ impl<'a> Planner<'a> {
         self.depth.set(self.depth.get() + 1);
         let named_at = self.named_at.take();
         let inlines = self.inlines.replace(true);
-        let result = stack::for_planning(plan);
+        let result = parse::with_room(plan);
         self.inlines.set(inlines);
         self.named_at.replace(named_at);
         self.depth.set(self.depth.get() - 1);
@@ -1021,7 +1021,7 @@ fn plan_whole(
     param_types: &[SqlType],
     sizes: Option<&Sizes<'_>>,
 ) -> SqlResult<Planned> {
-    stack::for_planning(|| plan_with_room(parsed, context, param_types, sizes))
+    parse::with_room(|| plan_with_room(parsed, context, param_types, sizes))
 }
 
 fn plan_with_room(

@@ -97,7 +97,10 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
     {
         return Ok(planned);
     }
-    if commands.iter().all(|command| is_ignored(command.subtype(), tag)) {
+    if commands
+        .iter()
+        .all(|command| is_ignored(command.subtype(), tag))
+    {
         return Ok(planner.nothing(tag));
     }
     if tag == "ALTER INDEX"
@@ -209,21 +212,22 @@ pub(super) fn drop_parts(draft: &mut Draft, table: TableId, parts: &Parts) -> Sq
 fn is_ignored(kind: AlterTableType, tag: &str) -> bool {
     use AlterTableType::*;
     let of_table = tag == "ALTER TABLE" && matches!(kind, AtSetRelOptions | AtResetRelOptions);
-    !of_table && matches!(
-        kind,
-        AtSetStatistics
-            | AtSetStorage
-            | AtSetCompression
-            | AtSetLogged
-            | AtSetUnLogged
-            | AtSetRelOptions
-            | AtResetRelOptions
-            | AtSetOptions
-            | AtResetOptions
-            | AtClusterOn
-            | AtDropCluster
-            | AtReplicaIdentity
-    )
+    !of_table
+        && matches!(
+            kind,
+            AtSetStatistics
+                | AtSetStorage
+                | AtSetCompression
+                | AtSetLogged
+                | AtSetUnLogged
+                | AtSetRelOptions
+                | AtResetRelOptions
+                | AtSetOptions
+                | AtResetOptions
+                | AtClusterOn
+                | AtDropCluster
+                | AtReplicaIdentity
+        )
 }
 
 impl<'d, 'p, 'a> Change<'d, 'p, 'a> {

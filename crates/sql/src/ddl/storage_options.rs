@@ -28,10 +28,7 @@ const OPTIONS: &[(&str, Kind)] = &[
     ("vacuum_index_cleanup", Kind::Choice),
     ("vacuum_truncate", Kind::Flag),
     ("autovacuum_vacuum_threshold", Kind::Whole(0, i32::MAX)),
-    (
-        "autovacuum_vacuum_scale_factor",
-        Kind::Fraction(0.0, 100.0),
-    ),
+    ("autovacuum_vacuum_scale_factor", Kind::Fraction(0.0, 100.0)),
     (
         "autovacuum_vacuum_insert_threshold",
         Kind::Whole(-1, i32::MAX),
@@ -47,18 +44,12 @@ const OPTIONS: &[(&str, Kind)] = &[
     ),
     ("autovacuum_vacuum_cost_delay", Kind::Fraction(0.0, 100.0)),
     ("autovacuum_vacuum_cost_limit", Kind::Whole(1, 10_000)),
-    (
-        "autovacuum_freeze_min_age",
-        Kind::Whole(0, 1_000_000_000),
-    ),
+    ("autovacuum_freeze_min_age", Kind::Whole(0, 1_000_000_000)),
     (
         "autovacuum_freeze_max_age",
         Kind::Whole(100_000, 2_000_000_000),
     ),
-    (
-        "autovacuum_freeze_table_age",
-        Kind::Whole(0, 2_000_000_000),
-    ),
+    ("autovacuum_freeze_table_age", Kind::Whole(0, 2_000_000_000)),
     (
         "autovacuum_multixact_freeze_min_age",
         Kind::Whole(0, 1_000_000_000),

@@ -6,7 +6,8 @@
 
 use super::constraint::{self, Constraints};
 use super::{
-    creation_schema, generated, like, moving, partition, storage_options, sequence, temporary, there_already,
+    creation_schema, generated, like, moving, partition, sequence, storage_options, temporary,
+    there_already,
 };
 use crate::coerce;
 use crate::command::Planned;

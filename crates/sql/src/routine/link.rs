@@ -8,11 +8,12 @@ use super::built_in::text_for;
 use super::polymorphic::is_polymorphic;
 use super::signature::{Parameter, Signature};
 use super::{Own, fire, lower, query, single_types, statement};
+use crate::parse;
 use crate::planner::{PlanContext, note_depth};
 use crate::plpgsql;
 use crate::records::RoutineRecord;
 use crate::references;
-use quintet_base::{ConstraintId, RoutineId, SqlError, SqlResult, SqlState, stack};
+use quintet_base::{ConstraintId, RoutineId, SqlError, SqlResult, SqlState};
 use quintet_ir::routine::{Action, Output, Step};
 use quintet_ir::statement::OutputColumn;
 use quintet_ir::{Expr, Program, Routine};
@@ -79,14 +80,10 @@ impl Linker {
     /// # Errors
     /// What the first body says; what others say is an error of who calls them.
     pub fn finish(self, own: Vec<Routine>, context: &PlanContext) -> SqlResult<Program> {
-        stack::for_planning(|| self.finish_with_room(own, context))
+        parse::with_room(|| self.finish_with_room(own, context))
     }
 
-    fn finish_with_room(
-        mut self,
-        own: Vec<Routine>,
-        context: &PlanContext,
-    ) -> SqlResult<Program> {
+    fn finish_with_room(mut self, own: Vec<Routine>, context: &PlanContext) -> SqlResult<Program> {
         assert_eq!(own.len(), self.own, "numbers begin behind those");
         let mut routines = own;
         while let Some(&what) = self.order.get(routines.len() - self.own) {
