@@ -24,8 +24,8 @@ fn shapes(n: usize) -> [String; 8] {
         ),
         format!(
             "select {}1{}",
-            "(select ".repeat(n / 10),
-            ")".repeat(n / 10)
+            "(select ".repeat(n / 30),
+            ")".repeat(n / 30)
         ),
         format!(
             "select count(*) from (select 1{}) s",

@@ -499,7 +499,7 @@ mod tests {
             format!("SELECT {}a", "- ".repeat(2_400)),
             format!("SELECT 1{}", " + 1".repeat(2_400)),
             format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(2_400)),
-            format!("SELECT {}1{}", "(SELECT ".repeat(240), ")".repeat(240)),
+            format!("SELECT {}1{}", "(SELECT ".repeat(90), ")".repeat(90)),
         ] {
             let tree = parse(&text).unwrap();
             let again = tree.clone();

@@ -11,8 +11,8 @@ select chain_run('select count(*) from (select 1' || repeat(' union all select 1
 select chain_run('select count(*) from (select 1' || repeat(' union select 2', 700) || ') s');
 select chain_run('select count(*) from (select 1' || repeat(' union all select 1', 300) || repeat(' union select 2', 300) || repeat(' union all select 3', 3) || ') s');
 select chain_run('select string_agg(x::text, '','' order by x) from (select generate_series(1, 100) as x' || (select string_agg(' except select ' || n, '' order by n) from generate_series(1, 97) n) || ') s');
-select chain_run('select ' || repeat('(select ', 200) || '3' || repeat(')', 200));
-select chain_run('select x from ' || repeat('(select x from ', 200) || '(select 4 as x) s' || repeat(') s', 200));
+select chain_run('select ' || repeat('(select ', 80) || '3' || repeat(')', 80));
+select chain_run('select x from ' || repeat('(select x from ', 80) || '(select 4 as x) s' || repeat(') s', 80));
 do $$ begin execute 'create table chain_t (a int primary key, b int default 1' || repeat(' + 1', 1000) || ', c int check (c' || repeat(' + 1', 1000) || ' > 0), d int generated always as (a' || repeat(' + 1', 1000) || ') stored)'; end $$;
 insert into chain_t (a, c) values (1, 1), (2, -1);
 select * from chain_t order by a;

@@ -49,7 +49,7 @@ fn levels(name: &str) -> usize {
     match name {
         // The sum of a node; what kind it is follows.
         "Node" => 0,
-        "SubLink" | "RangeSubselect" | "CommonTableExpr" => 8,
+        "SubLink" | "RangeSubselect" | "CommonTableExpr" => 24,
         "JoinExpr" => 2,
         _ => 1,
     }
