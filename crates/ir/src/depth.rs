@@ -26,23 +26,28 @@ enum Part<'e> {
 fn deepest(mut parts: Vec<Part<'_>>) -> usize {
     let mut most = 0;
     while let Some(part) = parts.pop() {
-        match part {
-            Part::Expr(expr, depth) => {
-                most = most.max(depth);
-                if let Expr::Subquery(subquery) = expr {
-                    parts.push(Part::Plan(&subquery.plan, depth + QUERY));
-                }
-                expr.for_each_part(&mut |part| parts.push(Part::Expr(part, depth + 1)));
-            }
-            Part::Plan(plan, depth) => {
-                most = most.max(depth);
-                let inputs = plan.inputs().into_iter();
-                parts.extend(inputs.map(|input| Part::Plan(input, depth + NODE)));
-                each_of_node(plan, &mut |expr, _| parts.push(Part::Expr(expr, depth + 1)));
-            }
-        }
+        most = most.max(look_into(part, &mut parts));
     }
     most
+}
+
+/// Adds what stands in a part; how deep that one stands.
+fn look_into<'e>(part: Part<'e>, parts: &mut Vec<Part<'e>>) -> usize {
+    match part {
+        Part::Expr(expr, depth) => {
+            if let Expr::Subquery(subquery) = expr {
+                parts.push(Part::Plan(&subquery.plan, depth + QUERY));
+            }
+            expr.for_each_part(&mut |part| parts.push(Part::Expr(part, depth + 1)));
+            depth
+        }
+        Part::Plan(plan, depth) => {
+            let inputs = plan.inputs().into_iter();
+            parts.extend(inputs.map(|input| Part::Plan(input, depth + NODE)));
+            each_of_node(plan, &mut |expr, _| parts.push(Part::Expr(expr, depth + 1)));
+            depth
+        }
+    }
 }
 
 /// Of an expression.
@@ -90,16 +95,24 @@ pub fn of_program(program: &Program) -> usize {
     most
 }
 
-/// True if an expression has more parts than that, its own queries' not counted.
+/// True if an expression has more parts than that, those of its queries included.
 pub fn has_more_parts(expr: &Expr, than: usize) -> bool {
-    let mut parts = vec![expr];
+    are_more(vec![Part::Expr(expr, 0)], than)
+}
+
+/// The same of a plan.
+pub fn plan_has_more_parts(plan: &Plan, than: usize) -> bool {
+    are_more(vec![Part::Plan(plan, 0)], than)
+}
+
+fn are_more(mut parts: Vec<Part<'_>>, than: usize) -> bool {
     let mut seen = 0;
     while let Some(part) = parts.pop() {
         seen += 1;
         if seen + parts.len() > than {
             return true;
         }
-        part.for_each_part(&mut |part| parts.push(part));
+        look_into(part, &mut parts);
     }
     false
 }

@@ -16,7 +16,8 @@ pub(super) fn at_most(text: &str) -> usize {
     for byte in text.bytes() {
         let word = byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
         let apart = byte.is_ascii_whitespace() || matches!(byte, b',' | b')' | b';' | b'.');
-        if !apart && !(word && in_word) {
+        let goes_on = word && in_word;
+        if !apart && !goes_on {
             found += 1;
         }
         in_word = word;
