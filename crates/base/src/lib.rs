@@ -25,6 +25,7 @@
 //! | `text_format`, `binary_format` | values as the protocol, COPY and literals write them |
 //! | `key`, `row` | order-preserving keys and rows as the stores keep them |
 //! | `conflict` | which rows a call may touch, said before it runs |
+//! | `stack` | room for trees that nest deeply |
 //! | `patience` | whether what was in vain before is worth trying again |
 
 pub mod array;
@@ -54,6 +55,7 @@ pub mod place;
 pub mod range;
 pub mod record;
 pub mod row;
+pub mod stack;
 pub mod text_format;
 pub mod types;
 pub mod value;

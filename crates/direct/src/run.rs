@@ -25,7 +25,7 @@ use crate::lock::{Target, known_target, runs_whole};
 use crate::references::settle_after;
 use crate::{insert, update};
 use quintet_base::limits::STATEMENT_RESTARTS_MAX;
-use quintet_base::{Level, SqlError, SqlResult, SqlState, Value};
+use quintet_base::{Level, SqlError, SqlResult, SqlState, Value, stack};
 use quintet_engine::{Clash, Refusal};
 use quintet_ir::cursors::Cursors;
 use quintet_ir::statement::Body;
@@ -275,7 +275,9 @@ impl Run {
         let Stage::Calling(call) = &mut self.stage else {
             unreachable!("it has begun");
         };
-        let ended = call.run(program, &self.direct, context, &mut self.workspace);
+        // It may have been made while it ran.
+        let ended =
+            stack::for_running(|| call.run(program, &self.direct, context, &mut self.workspace));
         match ended {
             Ok(mut rows) => {
                 // Strict, and called with a NULL: a row of NULLs.

@@ -5,9 +5,13 @@
 
 mod support;
 
-use quintet_base::{SqlState, Value};
-use quintet_embed::{Client, Database, DatabaseConfig, Progress, TransactionStatus};
+use quintet_base::{SqlError, SqlState, Value};
+use quintet_embed::{
+    Client, Database, DatabaseConfig, Flow, Progress, RowSink, Session, Step, TransactionStatus,
+};
+use quintet_ir::statement::OutputColumn;
 use quintet_rt::{Clock, RealClock, threads};
+use quintet_sql::command::CopyFormat;
 use support::{finish, open, reopen, rows, state, tag, until_it_waits};
 
 #[test]
@@ -882,4 +886,67 @@ fn the_past_is_read_as_it_was_as_far_as_it_is_kept() {
         state(&mut c, "select * from u"),
         SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE
     );
+}
+
+/// Takes no rows.
+struct Nobody;
+
+impl RowSink for Nobody {
+    fn columns(&mut self, _: &[OutputColumn]) {}
+
+    fn row(&mut self, _: &[Value]) -> Result<Flow, SqlError> {
+        Ok(Flow::Continue)
+    }
+
+    fn copy_begin(&mut self, _: usize, _: &CopyFormat) {}
+
+    fn copy_data(&mut self, _: &[u8]) -> Flow {
+        Flow::Continue
+    }
+}
+
+fn run(session: &mut Session, portal: &str) -> Result<(), SqlError> {
+    while let Step::Wait(pause) = session.execute(portal, 0, &mut Nobody)? {
+        pause.wait();
+    }
+    Ok(())
+}
+
+/// What CREATE and its like name is looked at when they are run: a client may send all of a pipeline before any of it is done.
+#[test]
+fn schema_changes_may_be_parsed_before_what_they_name_is_there() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    let texts = [
+        "create table p (a int)",
+        "create index p_a on p (a)",
+        "alter table p add column b int",
+        "drop table p",
+        "create table p (c int)",
+    ];
+    let session = c.session();
+    for (number, text) in texts.iter().enumerate() {
+        session.parse(&format!("s{number}"), text, &[]).unwrap();
+    }
+    for number in 0..texts.len() {
+        let name = format!("s{number}");
+        session.bind(&name, &name, vec![]).unwrap();
+    }
+    for number in 0..texts.len() {
+        run(c.session(), &format!("s{number}")).unwrap();
+    }
+    while let Step::Wait(pause) = c.session().sync().unwrap() {
+        pause.wait();
+    }
+    assert_eq!(rows(&mut c, "select c from p").len(), 0);
+    let session = c.session();
+    session.parse("late", "drop table nothing", &[]).unwrap();
+    session.bind("late", "late", vec![]).unwrap();
+    let error = run(session, "late").unwrap_err();
+    assert_eq!(error.state, SqlState::UNDEFINED_TABLE);
+    session.fail();
+    let error = session.parse("now", "insert into nothing values (1)", &[]);
+    assert_eq!(error.unwrap_err().state, SqlState::UNDEFINED_TABLE);
+    let error = session.parse("as", "create table q as select * from nothing", &[]);
+    assert_eq!(error.unwrap_err().state, SqlState::UNDEFINED_TABLE);
 }

@@ -47,6 +47,7 @@ pub mod code;
 pub mod condition;
 pub mod cursors;
 pub mod ddl;
+pub mod depth;
 pub mod dynamic;
 pub mod elements;
 pub mod equal;

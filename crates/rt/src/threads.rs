@@ -52,9 +52,9 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// How large a thread's stack may become. Queries nest: as deeply as they are let, also where nothing is optimised, they take a few
-/// megabytes. What is not touched takes no memory.
-pub const STACK_BYTES: usize = 16 * 1024 * 1024;
+/// How large a thread's stack may become: what nests as deep as it may, room that is taken for it included
+/// (`base::stack`), needs no other one where code is optimised. What is not touched takes no memory.
+pub const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// Starts a long-lived worker.
 ///

@@ -11,6 +11,7 @@
 //! ```
 
 use crate::databases::Databases;
+use crate::parse;
 use crate::partition::Divisions;
 use crate::records::{
     self, AccessRecord, ColumnAccessRecord, CommentsRecord, Counters, DefaultsRecord,
@@ -165,6 +166,10 @@ impl Catalog {
     /// # Errors
     /// `XX001` if a record cannot be read.
     pub fn apply(&self, changes: &[CatalogChange]) -> SqlResult<Catalog> {
+        parse::with_room(|| self.after(changes))
+    }
+
+    fn after(&self, changes: &[CatalogChange]) -> SqlResult<Catalog> {
         let mut next = self.clone();
         // What they were compiled to names definitions that change here.
         next.forget_compiled();

@@ -53,6 +53,7 @@ mod rename;
 mod schema;
 mod sequence;
 mod set_schema;
+mod storage_options;
 mod table;
 mod table_as;
 mod temporary;

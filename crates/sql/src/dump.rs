@@ -251,22 +251,21 @@ impl Catalog {
                     CheckOption::Local => " WITH LOCAL CHECK OPTION",
                     CheckOption::Cascaded => " WITH CASCADED CHECK OPTION",
                 };
-                let options = view.options.said.iter();
-                let options = options.map(|(name, value)| format!("{name} = {}", literal(value)));
-                let options: Vec<String> = options.collect();
-                let with = match options.is_empty() {
-                    true => String::new(),
-                    false => format!(" WITH ({})", options.join(", ")),
-                };
+                let with = options_text(&view.options.said);
                 format!(
                     "CREATE VIEW {name} ({columns}){with} AS {}{check}",
                     view.text
                 )
             }
-            Some(_) => format!(
-                "CREATE MATERIALIZED VIEW {name} ({columns}) AS {} WITH NO DATA",
-                view.text
-            ),
+            Some(_) => {
+                let record = self.record(view.id);
+                let with = record.map(|record| options_text(&record.more.options));
+                format!(
+                    "CREATE MATERIALIZED VIEW {name} ({columns}){} AS {} WITH NO DATA",
+                    with.unwrap_or_default(),
+                    view.text
+                )
+            }
         };
         on_path(Some(view.path.clone()), text)
     }
@@ -570,9 +569,10 @@ impl Catalog {
         let divided = self.divisions().partitioning(record.id);
         let divided = divided.map(|divided| format!(" PARTITION BY {}", key_text(divided, record)));
         format!(
-            "CREATE TABLE {name} (\n    {}\n){}",
+            "CREATE TABLE {name} (\n    {}\n){}{}",
             parts.join(",\n    "),
-            divided.unwrap_or_default()
+            divided.unwrap_or_default(),
+            options_text(&record.more.options)
         )
     }
 
@@ -685,6 +685,17 @@ pub(crate) fn late_words(late: Option<bool>) -> &'static str {
         None => "",
         Some(false) => " DEFERRABLE",
         Some(true) => " DEFERRABLE INITIALLY DEFERRED",
+    }
+}
+
+/// WITH (…), if something was said.
+fn options_text(said: &[(String, String)]) -> String {
+    let said = said.iter();
+    let said = said.map(|(name, value)| format!("{name} = {}", literal(value)));
+    let said: Vec<String> = said.collect();
+    match said.is_empty() {
+        true => String::new(),
+        false => format!(" WITH ({})", said.join(", ")),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::composite;
 use crate::domain;
 use crate::names::{self, inner, required};
 use crate::once::once;
+use crate::parse;
 use crate::planner::Planner;
 use crate::scope::{Scope, ScopeColumn};
 use crate::types;
@@ -27,12 +28,65 @@ use quintet_base::{Bits, Numeric, SqlError, SqlResult, SqlState, SqlType, Str, V
 use quintet_ir::aggregate::AggregateCall;
 use quintet_ir::cast::{CastContext, common_type};
 use quintet_ir::expr::Truth;
-use quintet_ir::{CompareOp, Expr};
-use std::cell::RefCell;
+use quintet_ir::{CompareOp, Expr, depth};
+use std::cell::{Cell, RefCell};
 
 /// Places of aggregates in an expression that is not yet above its aggregation: the results of the
 /// calls, in order. No frame is that wide.
 pub(crate) const AGGREGATE_BASE: usize = 1 << 30;
+
+/// Expressions up to this height are not counted.
+const HEIGHT_UNSEEN: usize = 8;
+
+/// How many parts others may have.
+const PARTS_MAX: usize = 100_000;
+
+/// How high the tree is of what is being bound.
+#[derive(Default)]
+pub(crate) struct Heights {
+    here: Cell<usize>,
+    most: Cell<usize>,
+    rows: Cell<usize>,
+    /// What is bound has been bound before.
+    known: Cell<bool>,
+}
+
+/// How many rows may stand in one another: the text of one has all quotes of those in it twice.
+const ROWS_MAX: usize = 24;
+
+impl Heights {
+    /// Binds parts of what has been bound as a whole: they are not counted again.
+    pub fn known<T>(&self, bind: impl FnOnce() -> T) -> T {
+        let around = self.known.replace(true);
+        let bound = bind();
+        self.known.set(around);
+        bound
+    }
+
+    /// Binds a row.
+    fn row<T>(&self, bind: impl FnOnce() -> SqlResult<T>) -> SqlResult<T> {
+        let around = self.rows.get();
+        if around == ROWS_MAX {
+            return Err(parse::too_complex());
+        }
+        self.rows.set(around + 1);
+        let bound = bind();
+        self.rows.set(around);
+        bound
+    }
+
+    /// Binds something; how many levels it has.
+    fn of<T>(&self, bind: impl FnOnce() -> T) -> (T, usize) {
+        let here = self.here.get() + 1;
+        let around = self.most.replace(here);
+        self.here.set(here);
+        let bound = bind();
+        let most = self.most.get();
+        self.most.set(most.max(around));
+        self.here.set(here - 1);
+        (bound, most - here + 1)
+    }
+}
 
 /// Binds expressions of one clause.
 pub(crate) struct Binder<'b, 'a> {
@@ -69,7 +123,19 @@ impl<'b, 'a> Binder<'b, 'a> {
     /// # Errors
     /// As PostgreSQL's analysis.
     pub fn bind(&self, node: &Node) -> SqlResult<Expr> {
-        let place = names::location(node);
+        let (bound, height) = self.planner.heights.of(|| self.bind_node(node));
+        let expr = bound?;
+        // What is written out twice within what is written out twice becomes more than any memory holds.
+        let counts = height >= HEIGHT_UNSEEN && !self.planner.heights.known.get();
+        if counts && depth::has_more_parts(&expr, PARTS_MAX) {
+            return Err(parse::too_complex());
+        }
+        Ok(expr)
+    }
+
+    fn bind_node(&self, node: &Node) -> SqlResult<Expr> {
+        // To find it is to go down the left of all below.
+        let place = || names::location(node);
         match required(inner(node))? {
             NodeEnum::AConst(constant) => self.constant(constant),
             NodeEnum::ParamRef(param) => {
@@ -110,28 +176,30 @@ impl<'b, 'a> Binder<'b, 'a> {
             NodeEnum::SqlvalueFunction(function) => self.value_function(function),
             NodeEnum::SubLink(link) => self.subquery(link),
             NodeEnum::CollateClause(clause) => self.collate(clause),
-            NodeEnum::RowExpr(_) => match self.row(node)? {
+            NodeEnum::RowExpr(_) => match self.planner.heights.row(|| self.row(node))? {
                 Some(row) => self.record(row),
-                None => Err(self.planner.unsupported("a row as a value", place)),
+                None => Err(self.planner.unsupported("a row as a value", place())),
             },
             NodeEnum::AIndirection(indirection) => self.subscript(indirection),
             NodeEnum::SetToDefault(_) => Err(self.planner.error(
                 SqlState::SYNTAX_ERROR,
                 "DEFAULT is not allowed in this context",
-                place,
+                place(),
             )),
             NodeEnum::GroupingFunc(call) => self.grouping(call),
-            NodeEnum::CurrentOfExpr(_) => Err(self.planner.unsupported("WHERE CURRENT OF", place)),
-            NodeEnum::NamedArgExpr(_) => Err(self.planner.unsupported("a named argument", place)),
+            NodeEnum::CurrentOfExpr(_) => {
+                Err(self.planner.unsupported("WHERE CURRENT OF", place()))
+            }
+            NodeEnum::NamedArgExpr(_) => Err(self.planner.unsupported("a named argument", place())),
             NodeEnum::XmlExpr(_) | NodeEnum::XmlSerialize(_) => {
-                Err(self.planner.unsupported("XML", place))
+                Err(self.planner.unsupported("XML", place()))
             }
             NodeEnum::JsonObjectConstructor(_)
             | NodeEnum::JsonArrayConstructor(_)
             | NodeEnum::JsonIsPredicate(_)
             | NodeEnum::JsonFuncExpr(_)
-            | NodeEnum::JsonParseExpr(_) => Err(self.planner.unsupported("JSON", place)),
-            _ => Err(self.planner.unsupported("this kind of expression", place)),
+            | NodeEnum::JsonParseExpr(_) => Err(self.planner.unsupported("JSON", place())),
+            _ => Err(self.planner.unsupported("this kind of expression", place())),
         }
     }
 

@@ -43,6 +43,16 @@ impl Parsed {
             Some(node) => kind(node),
         }
     }
+
+    /// True of what PostgreSQL keeps as it is written until it is carried out, without a look at what it names: CREATE and
+    /// its like, and COPY; not of a query that a table is made of.
+    pub fn is_looked_at_late(&self) -> bool {
+        match self.node() {
+            Some(NodeEnum::CreateTableAsStmt(_)) | None => false,
+            Some(NodeEnum::CopyStmt(_)) => true,
+            Some(node) => kind(node) == Kind::Server,
+        }
+    }
 }
 
 fn kind(node: &NodeEnum) -> Kind {

@@ -13,8 +13,11 @@
 use crate::rewrite::{is_volatile, one_row, same, transform};
 use quintet_base::SqlResult;
 use quintet_ir::plan::Plan;
-use quintet_ir::{Expr, Subquery, SubqueryForm};
+use quintet_ir::{Expr, Subquery, SubqueryForm, depth};
 use std::sync::Arc;
+
+/// A value with more parts is not written out twice.
+const PARTS_MAX: usize = 200;
 
 /// Stands for the value until it is known what else is handed.
 const MARK: usize = usize::MAX;
@@ -25,8 +28,27 @@ const MARK: usize = usize::MAX;
 /// Those of `body`.
 pub(crate) fn once(value: Expr, body: impl FnOnce(&Expr) -> SqlResult<Expr>) -> SqlResult<Expr> {
     if !is_volatile(&value) {
-        return body(&value);
+        return once_if_large(value, body);
     }
+    handed(value, body)
+}
+
+/// The same of a value that may be evaluated more than once, but has many parts: within others of its kind it would have
+/// more than any memory holds.
+///
+/// # Errors
+/// Those of `body`.
+pub(crate) fn once_if_large(
+    value: Expr,
+    body: impl FnOnce(&Expr) -> SqlResult<Expr>,
+) -> SqlResult<Expr> {
+    match depth::has_more_parts(&value, PARTS_MAX) && !is_volatile(&value) {
+        true => handed(value, body),
+        false => body(&value),
+    }
+}
+
+fn handed(value: Expr, body: impl FnOnce(&Expr) -> SqlResult<Expr>) -> SqlResult<Expr> {
     let body = body(&Expr::Outer(MARK, value.ty()))?;
     let ty = body.ty();
     let mut handed = vec![value];

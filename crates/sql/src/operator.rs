@@ -10,7 +10,7 @@ use crate::composite;
 use crate::ctid;
 use crate::expr::{Binder, and, or};
 use crate::names::{self, inner, required};
-use crate::once::once;
+use crate::once::{once, once_if_large};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AExpr, AExprKind, Node, RowExpr, SubLinkType};
 use quintet_base::value::Array;
@@ -428,18 +428,15 @@ impl Binder<'_, '_> {
             return Err(SqlError::internal("BETWEEN without two bounds"));
         };
         let (input, low, high) = (self.bind(left)?, self.bind(low)?, self.bind(high)?);
-        if negated {
-            let below = self
-                .compare(CompareOp::Lt, input.clone(), low)
-                .map_err(&here)?;
-            let above = self.compare(CompareOp::Gt, input, high).map_err(&here)?;
-            return Ok(or(vec![below, above]));
-        }
-        let above = self
-            .compare(CompareOp::Ge, input.clone(), low)
-            .map_err(&here)?;
-        let below = self.compare(CompareOp::Le, input, high).map_err(&here)?;
-        Ok(and(vec![above, below]))
+        let (first, second, both): (_, _, fn(Vec<Expr>) -> Expr) = match negated {
+            true => (CompareOp::Lt, CompareOp::Gt, or),
+            false => (CompareOp::Ge, CompareOp::Le, and),
+        };
+        once_if_large(input, |input| {
+            let low = self.compare(first, input.clone(), low)?;
+            Ok(both(vec![low, self.compare(second, input.clone(), high)?]))
+        })
+        .map_err(&here)
     }
 
     fn between_symmetric(
@@ -454,16 +451,19 @@ impl Binder<'_, '_> {
             return Err(SqlError::internal("BETWEEN without two bounds"));
         };
         let (input, low, high) = (self.bind(left)?, self.bind(low)?, self.bind(high)?);
-        let one_way = |low: &Expr, high: &Expr| -> SqlResult<Expr> {
+        let one_way = |input: &Expr, low: &Expr, high: &Expr| -> SqlResult<Expr> {
             Ok(and(vec![
                 self.compare(CompareOp::Ge, input.clone(), low.clone())?,
                 self.compare(CompareOp::Le, input.clone(), high.clone())?,
             ]))
         };
-        let either = or(vec![
-            one_way(&low, &high).map_err(&here)?,
-            one_way(&high, &low).map_err(&here)?,
-        ]);
+        let either = once_if_large(input, |input| {
+            Ok(or(vec![
+                one_way(input, &low, &high)?,
+                one_way(input, &high, &low)?,
+            ]))
+        });
+        let either = either.map_err(&here)?;
         Ok(if negated {
             Expr::Not(Box::new(either))
         } else {

@@ -1,9 +1,9 @@
 //! The door to the parser: text to statements, and the parser's errors to ours.
 //!
 //! Relies on: `pg_query`, which is PostgreSQL's own grammar.  Promises: what PostgreSQL's grammar
-//! accepts is accepted, an error has PostgreSQL's message and its position in characters; deep
-//! nesting is refused (54001) instead of overflowing a stack: the parser's C code watches its own
-//! depth, and reading its tree stops at 100 levels of messages, which is some 45 of expressions.
+//! accepts is accepted, an error has PostgreSQL's message and its position in characters; what
+//! nests deeper than `base::stack` says is refused (54001) before anything but this file has seen the tree: the
+//! parser's C code watches its own depth, and reading its tree, and measuring it, are given room by the length of the text.
 //! Does not: look at names or types.
 //!
 //! A parser that is built without its `DEBUG` redirects the process's standard error while it runs (that
@@ -13,12 +13,14 @@
 //! taken for an error of PL/pgSQL's parser, which then frees what it did not allocate: the same guard
 //! holds the standard library's lock on it.
 
+mod depth;
+
 use crate::routine::{self, Explained};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self, TransactionStmtKind};
-use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_base::{SqlError, SqlResult, SqlState, stack};
 use std::io::StderrLock;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// PostgreSQL's statement_too_complex.
 pub(crate) const TOO_COMPLEX: SqlState = SqlState(*b"54001");
@@ -87,22 +89,6 @@ impl Parsed {
                 TransStmtCommit | TransStmtRollback | TransStmtRollbackTo
             ),
             _ => false,
-        }
-    }
-
-    /// True for what is looked at when it is run, and only then: a client may prepare it before there is what it names. It returns no
-    /// rows.
-    pub fn is_looked_at_when_run(&self) -> bool {
-        use NodeEnum::*;
-        match &self.node {
-            None => false,
-            Some(
-                SelectStmt(_) | InsertStmt(_) | UpdateStmt(_) | DeleteStmt(_) | MergeStmt(_)
-                | CallStmt(_) | DoStmt(_) | CopyStmt(_) | DeclareCursorStmt(_) | FetchStmt(_)
-                | ExplainStmt(_) | CreateTableAsStmt(_) | PrepareStmt(_) | ExecuteStmt(_)
-                | VariableShowStmt(_) | VariableSetStmt(_) | TransactionStmt(_),
-            ) => false,
-            Some(_) => !self.explains_call,
         }
     }
 
@@ -187,13 +173,62 @@ fn parse_tree(text: &str) -> SqlResult<protobuf::ParseResult> {
     }
 }
 
+/// How many nodes may stand above one another: as many as ever fit into the parser's own stack, which is at most 2 MiB.
+const LEVELS_READ_MAX: usize = 5_000;
+
+/// Texts that cannot nest deeper are read on the stack as it is, and not measured.
+const PLAIN_MAX: usize = 32;
+
 fn run_parser(text: &str) -> Result<protobuf::ParseResult, pg_query::Error> {
-    let _one_at_a_time = one_at_a_time();
-    pg_query::parse(text, 0).map(|result| result.protobuf)
+    let most = depth::at_most(text);
+    if most <= PLAIN_MAX {
+        let _one_at_a_time = one_at_a_time();
+        return pg_query::parse(text, 0).map(|result| result.protobuf);
+    }
+    let _ = GREETED.get_or_init(|| stack::before_leaving(greet));
+    // A query in brackets is three nodes for two words.
+    let levels = (most + most / 2).min(LEVELS_READ_MAX);
+    stack::for_reading(levels, || {
+        let tree = {
+            let _one_at_a_time = one_at_a_time();
+            pg_query::parse(text, 0)?.protobuf
+        };
+        match depth::of(&tree) > stack::DEPTH_MAX {
+            // The tree goes here, where there is room for it.
+            true => Err(pg_query::Error::Parse(TOO_DEEP.to_string())),
+            false => Ok(tree),
+        }
+    })
 }
 
-fn too_complex() -> SqlError {
-    SqlError::new(TOO_COMPLEX, "stack depth limit exceeded")
+static GREETED: OnceLock<()> = OnceLock::new();
+
+/// On a stack that is not the thread's own, the parser takes what it was given on that: so it is called there once.
+fn greet() {
+    let _ = run_parser("");
+}
+
+/// Runs `work`, which makes plans, and may parse and print trees: see [`stack::for_planning`].
+pub(crate) fn with_room<R>(work: impl FnOnce() -> R) -> R {
+    let _ = GREETED.get_or_init(|| stack::before_leaving(greet));
+    stack::for_planning(work)
+}
+
+/// What the parser says of what does not fit into its stack.
+const TOO_DEEP: &str = "stack depth limit exceeded";
+
+/// The same of a tree that does not fit into its message.
+const TOO_DEEP_TO_WRITE: &str = "parse tree is nested too deeply";
+
+/// And of a tree that is to be printed.
+const TOO_DEEP_TO_READ: &str = "could not parse protobuf";
+
+fn is_too_deep(message: &str) -> bool {
+    message.starts_with(TOO_DEEP) || message.starts_with(TOO_DEEP_TO_WRITE)
+}
+
+pub(crate) fn too_complex() -> SqlError {
+    SqlError::new(TOO_COMPLEX, TOO_DEEP)
         .hint("The statement nests its expressions or subqueries too deeply.")
 }
 
@@ -229,9 +264,7 @@ pub(crate) fn parse_plpgsql(text: &str) -> SqlResult<Result<serde_json::Value, S
     let _one_at_a_time = one_at_a_time();
     match pg_query::parse_plpgsql(text) {
         Ok(answer) => Ok(Ok(answer)),
-        Err(pg_query::Error::Parse(message)) if message.starts_with("stack depth limit") => {
-            Err(too_complex())
-        }
+        Err(pg_query::Error::Parse(message)) if is_too_deep(&message) => Err(too_complex()),
         Err(pg_query::Error::Parse(message)) => Ok(Err(message)),
         Err(pg_query::Error::InvalidJson(message)) if message.contains("recursion limit") => {
             Err(too_complex())
@@ -279,7 +312,11 @@ pub(crate) fn parse_type(text: &str) -> Option<Box<protobuf::TypeName>> {
 /// `XX001` if it is none.
 pub(crate) fn parse_expression(text: &str) -> SqlResult<protobuf::Node> {
     let damaged = || SqlError::new(SqlState::DATA_CORRUPTED, "stored expression is damaged");
-    let tree = run_parser(&format!("SELECT {text}")).map_err(|_| damaged())?;
+    let tree = run_parser(&format!("SELECT {text}"));
+    let tree = tree.map_err(|error| match error {
+        pg_query::Error::Parse(message) if is_too_deep(&message) => too_complex(),
+        _ => damaged(),
+    })?;
     let statement = tree.stmts.into_iter().next().and_then(|raw| raw.stmt);
     let Some(NodeEnum::SelectStmt(select)) = statement.and_then(|node| node.node) else {
         return Err(damaged());
@@ -319,7 +356,14 @@ pub(crate) fn deparse(node: NodeEnum) -> SqlResult<String> {
         }],
     };
     let _one_at_a_time = one_at_a_time();
-    pg_query::deparse(&tree, pg_query::DeparseOptions::default()).map_err(SqlError::internal)
+    match pg_query::deparse(&tree, pg_query::DeparseOptions::default()) {
+        Err(pg_query::Error::Parse(message))
+            if is_too_deep(&message) || message.contains(TOO_DEEP_TO_READ) =>
+        {
+            Err(too_complex())
+        }
+        text => text.map_err(SqlError::internal),
+    }
 }
 
 pub(crate) fn wrap(node: NodeEnum) -> protobuf::Node {
@@ -334,7 +378,7 @@ pub(crate) fn position(source: &str, offset: usize) -> u32 {
 
 /// The parser's message as an error with its state and place.
 fn translate(text: &str, message: &str) -> SqlError {
-    if message.starts_with("stack depth limit exceeded") {
+    if is_too_deep(message) {
         return too_complex();
     }
     let unsupported = [
@@ -438,7 +482,9 @@ mod tests {
     fn deep_nesting_is_refused_and_long_lists_are_not() {
         for text in [
             format!("SELECT {}1{}", "(".repeat(20_000), ")".repeat(20_000)),
-            format!("SELECT {}a", "- ".repeat(200)),
+            format!("SELECT {}a", "- ".repeat(3_000)),
+            format!("SELECT 1{}", " + 1".repeat(3_000)),
+            format!("SELECT {}1{}", "(SELECT ".repeat(300), ")".repeat(300)),
             format!("SELECT 1{}", " + 1".repeat(100_000)),
             format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(20_000)),
         ] {
@@ -448,6 +494,16 @@ mod tests {
                 "{}",
                 error
             );
+        }
+        for text in [
+            format!("SELECT {}a", "- ".repeat(2_400)),
+            format!("SELECT 1{}", " + 1".repeat(2_400)),
+            format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(2_400)),
+            format!("SELECT {}1{}", "(SELECT ".repeat(90), ")".repeat(90)),
+        ] {
+            let tree = parse(&text).unwrap();
+            let again = tree.clone();
+            drop((tree, again));
         }
         let list = vec!["1"; 50_000].join(",");
         assert!(parse(&format!("SELECT a FROM t WHERE a IN ({list})")).is_ok());

@@ -8,6 +8,7 @@
 use crate::catalog::{Catalog, Relation};
 use crate::command::{Command, Notice, Planned};
 use crate::ddl::{refuse_unpopulated, table_object};
+use crate::expr::Heights;
 use crate::parse::{self, Parsed};
 use crate::rewrite::same;
 use crate::routine::{Calls, StoredRoutine, hold, plan_explain};
@@ -18,7 +19,9 @@ use crate::temporary::{is_temporary, schema_of};
 use crate::variables::Variables;
 use pg_query::protobuf::{Node, RangeVar};
 use quintet_base::text_format::FormatContext;
-use quintet_base::{RoleId, RoutineId, SqlError, SqlResult, SqlState, SqlType, TableId, limits};
+use quintet_base::{
+    RoleId, RoutineId, SqlError, SqlResult, SqlState, SqlType, TableId, limits, stack,
+};
 use quintet_ir::aggregate::AggregateCall;
 use quintet_ir::expressions::{each_node, each_of_statement, subqueries};
 use quintet_ir::statement::{Body, OutputColumn, Procedure, Statement};
@@ -137,6 +140,8 @@ pub(crate) struct Planner<'a> {
     pub inlines: Cell<bool>,
     /// How many subqueries deep planning is.
     depth: Cell<usize>,
+    /// How high the expression at hand is so far.
+    pub heights: Heights,
     /// Where each place of the frame at hand was first named, for errors that come up later.
     named_at: RefCell<BTreeMap<usize, i32>>,
     /// Whose policies and privileges count instead of the user's: the owner's of the view whose query this is.
@@ -217,9 +222,8 @@ pub(crate) struct Level {
     handed: Vec<Expr>,
 }
 
-/// Subqueries within subqueries, inlined WITH queries included: these are the only nesting that
-/// the parser's own limit does not bound.
-const SUBQUERY_DEPTH_MAX: usize = 64;
+/// Subqueries within subqueries, views and inlined WITH queries included: these nest also where no text does.
+const SUBQUERY_DEPTH_MAX: usize = 1_000;
 
 impl<'a> Planner<'a> {
     /// For a statement or an expression inside a routine.
@@ -261,6 +265,7 @@ impl<'a> Planner<'a> {
             outer: RefCell::new(Vec::new()),
             inlines: Cell::new(true),
             depth: Cell::new(0),
+            heights: Heights::default(),
             named_at: RefCell::new(BTreeMap::new()),
             acts_as: Cell::new(None),
             guarded: RefCell::default(),
@@ -752,15 +757,12 @@ impl<'a> Planner<'a> {
     /// Runs `plan` one subquery deeper.
     pub fn deeper<T>(&self, plan: impl FnOnce() -> SqlResult<T>) -> SqlResult<T> {
         if self.depth.get() >= SUBQUERY_DEPTH_MAX {
-            return Err(SqlError::new(
-                parse::TOO_COMPLEX,
-                "subqueries are nested too deeply",
-            ));
+            return Err(parse::too_complex());
         }
         self.depth.set(self.depth.get() + 1);
         let named_at = self.named_at.take();
         let inlines = self.inlines.replace(true);
-        let result = plan();
+        let result = parse::with_room(plan);
         self.inlines.set(inlines);
         self.named_at.replace(named_at);
         self.depth.set(self.depth.get() - 1);
@@ -1057,7 +1059,28 @@ pub fn plan_sized(
     plan_whole(parsed, context, param_types, Some(sizes))
 }
 
+/// What is planned is refused if it has become too deep, by views within views; who runs it takes room for it.
+///
+/// # Errors
+/// `54001`.
+pub(crate) fn note_depth(depth: usize) -> SqlResult<()> {
+    if depth > stack::PLAN_DEPTH_MAX {
+        return Err(parse::too_complex());
+    }
+    stack::note_plan(depth);
+    Ok(())
+}
+
 fn plan_whole(
+    parsed: &Parsed,
+    context: &PlanContext,
+    param_types: &[SqlType],
+    sizes: Option<&Sizes<'_>>,
+) -> SqlResult<Planned> {
+    parse::with_room(|| plan_with_room(parsed, context, param_types, sizes))
+}
+
+fn plan_with_room(
     parsed: &Parsed,
     context: &PlanContext,
     param_types: &[SqlType],
@@ -1073,6 +1096,11 @@ fn plan_whole(
         notice.message = planner.name_types(notice.message.clone());
     }
     planned.needs = planner.take_needs().into();
+    if let Command::Run(procedure) = &planned.command
+        && let Some(statement) = procedure.statement()
+    {
+        note_depth(quintet_ir::depth::of_statement(statement))?;
+    }
     Ok(planned)
 }
 

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 11 row security of a table, 16 type, 32 role, 33 owner and privileges of an object, 34 and 35 what a role's sessions begin with, everywhere and in the database, 36 default privileges, 37 privileges on columns of a relation | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 7 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`, 6 behind `late`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 3 (1 lacks what is behind the struct: `check`, 2 `options`), of routines 2 (1 lacks `altered`), of triggers 2 (1 lacks `more`), of foreign keys 2 (1 lacks `off`), of roles 2 (1 lacks `bypass`) |
+//! | | | byte 0: version: 1, of tables 7, or 9 if it has `options` behind it (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`, 6 behind `late`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 3 (1 lacks what is behind the struct: `check`, 2 `options`), of routines 2 (1 lacks `altered`), of triggers 2 (1 lacks `more`), of foreign keys 2 (1 lacks `off`), of roles 2 (1 lacks `bypass`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -42,6 +42,8 @@ const COUNTER_VERSION: u8 = 2;
 const VIEW_VERSION: u8 = 3;
 /// Version of a view's record since its `check` is behind it.
 const CHECKED_VERSION: u8 = 2;
+/// Version of a table's record that has `options` behind it; it may have what version 8 has.
+const OPTIONS_VERSION: u8 = 9;
 /// Version of a table's record that is like the next, but an index has entries for trigrams, of which earlier programs know nothing.
 const TRIGRAMS_VERSION: u8 = 8;
 /// Version of a table's record: since its `more` has `excluded`.
@@ -117,6 +119,9 @@ pub(crate) struct TableMore {
     pub late: LateKeys,
     /// Indexes of EXCLUDE constraints.
     pub excluded: Exclusions,
+    /// WITH (…), as it was written. Behind the record, of version 9 only.
+    #[serde(skip)]
+    pub options: Vec<(String, String)>,
 }
 
 impl TableMore {
@@ -706,6 +711,14 @@ pub(crate) fn write_view(record: &ViewRecord) -> SqlResult<CatalogChange> {
 pub(crate) fn write_table(record: &TableRecord) -> SqlResult<CatalogChange> {
     let of_later = |elements: &Elements| matches!(elements, Elements::Trigrams | Elements::Whole);
     let of_trigrams = |index| record.inverted(index).iter().any(of_later);
+    let options = &record.more.options;
+    if !options.is_empty() {
+        return write_as(
+            OPTIONS_VERSION,
+            RecordKey::Table(record.id),
+            &(record, options),
+        );
+    }
     let version = match record.indexes.iter().any(of_trigrams) {
         true => TRIGRAMS_VERSION,
         false => TABLE_VERSION,
@@ -843,6 +856,12 @@ pub(crate) fn read_view(value: &[u8]) -> SqlResult<ViewRecord> {
 pub(crate) fn read_table(value: &[u8]) -> SqlResult<TableRecord> {
     let unreadable = |_| damaged("unreadable body");
     match value {
+        [OPTIONS_VERSION, body @ ..] => {
+            let (mut record, options): (TableRecord, Vec<(String, String)>) =
+                postcard::from_bytes(body).map_err(unreadable)?;
+            record.more.options = options;
+            Ok(record)
+        }
         [TRIGRAMS_VERSION | TABLE_VERSION, body @ ..] => {
             postcard::from_bytes(body).map_err(unreadable)
         }

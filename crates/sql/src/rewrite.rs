@@ -4,7 +4,7 @@
 //! move: joins in another order, aggregation, a subquery inside a join.
 
 use quintet_ir::aggregate::AggregateCall;
-use quintet_ir::expressions::{each_node, each_of_plan};
+use quintet_ir::expressions::each_of_plan;
 use quintet_ir::function::Volatility;
 use quintet_ir::plan::{Access, KeyBound, KeyRange, Path, Plan, SortKey};
 use quintet_ir::{Expr, Sought, Subquery};
@@ -175,10 +175,13 @@ pub(crate) fn is_volatile(expr: &Expr) -> bool {
 pub(crate) fn is_volatile_plan(plan: &Plan) -> bool {
     let mut found = false;
     each_of_plan(plan, &mut |expr, _| found = found || is_volatile(expr));
-    each_node(plan, &mut |plan| {
-        found = found || matches!(plan, Plan::Lock { .. } | Plan::Call { .. });
-    });
-    found
+    found || has_trace(plan)
+}
+
+/// Of the plan's own nodes: those of queries in its expressions have been looked at with them.
+fn has_trace(plan: &Plan) -> bool {
+    matches!(plan, Plan::Lock { .. } | Plan::Call { .. })
+        || plan.inputs().into_iter().any(has_trace)
 }
 
 /// True if both are the same expression.

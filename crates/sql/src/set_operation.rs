@@ -28,8 +28,53 @@ use quintet_ir::{CompareOp, Expr};
 /// What an arm's untyped columns are to be: still untyped, until the other arm's type is known.
 const UNDECIDED: &[SqlType] = &[SqlType::Unknown; limits::TABLE_COLUMNS_MAX];
 
-/// Plans `left UNION [ALL] right` and its like with its ORDER BY and LIMIT.
+/// Plans `left UNION [ALL] right` and its like with its ORDER BY and LIMIT. A chain of them leans to the left, and may be
+/// long: it is gone along, not down.
 pub(crate) fn plan_set_operation(planner: &Planner, select: &SelectStmt) -> SqlResult<Query> {
+    let mut chain = vec![select];
+    let first = loop {
+        let last = chain[chain.len() - 1];
+        let left = required(last.larg.as_deref())?;
+        if !is_link(left) {
+            break left;
+        }
+        chain.push(left);
+    };
+    let mut query = None;
+    while let Some(select) = chain.pop() {
+        let left = match query {
+            Some(query) => query,
+            None => arm(planner, first)?,
+        };
+        query = Some(plan_link(planner, left, select)?);
+    }
+    query.ok_or_else(|| SqlError::internal("a chain without a link"))
+}
+
+/// A set operation whose result nothing is done with but by the next.
+fn is_link(select: &SelectStmt) -> bool {
+    select.op() != SetOperation::SetopNone
+        && select.larg.is_some()
+        && select.with_clause.is_none()
+        && select.sort_clause.is_empty()
+        && select.limit_count.is_none()
+        && select.limit_offset.is_none()
+        && select.locking_clause.is_empty()
+}
+
+/// Arms do not inherit the types that INSERT wants: they find a common one first.
+fn arm(planner: &Planner, select: &SelectStmt) -> SqlResult<Query> {
+    if !select.locking_clause.is_empty() {
+        return Err(SqlError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "FOR UPDATE is not allowed with UNION/INTERSECT/EXCEPT",
+        ));
+    }
+    planner.deeper(|| plan_query(planner, select, Some(UNDECIDED)))
+}
+
+/// One of a chain, behind those to its left.
+fn plan_link(planner: &Planner, left: Query, select: &SelectStmt) -> SqlResult<Query> {
     let what = match select.op() {
         SetOperation::SetopUnion => "UNION",
         SetOperation::SetopIntersect => "INTERSECT",
@@ -38,21 +83,7 @@ pub(crate) fn plan_set_operation(planner: &Planner, select: &SelectStmt) -> SqlR
             return Err(SqlError::internal("a set operation of no kind"));
         }
     };
-    let (left, right) = (
-        required(select.larg.as_deref())?,
-        required(select.rarg.as_deref())?,
-    );
-    for arm in [left, right] {
-        if !arm.locking_clause.is_empty() {
-            return Err(SqlError::new(
-                SqlState::FEATURE_NOT_SUPPORTED,
-                "FOR UPDATE is not allowed with UNION/INTERSECT/EXCEPT",
-            ));
-        }
-    }
-    // Arms do not inherit the types that INSERT wants: they find a common one first.
-    let left = planner.deeper(|| plan_query(planner, left, Some(UNDECIDED)))?;
-    let right = planner.deeper(|| plan_query(planner, right, Some(UNDECIDED)))?;
+    let right = arm(planner, required(select.rarg.as_deref())?)?;
     if left.outputs.len() != right.outputs.len() {
         return Err(SqlError::new(
             SqlState::SYNTAX_ERROR,
@@ -90,7 +121,7 @@ pub(crate) fn plan_set_operation(planner: &Planner, select: &SelectStmt) -> SqlR
     let plan = match (select.op(), select.all) {
         (SetOperation::SetopUnion, true) => append(left, right),
         (SetOperation::SetopUnion, false) => Plan::Unique {
-            input: Box::new(append(left, right)),
+            input: Box::new(append(without_unique(left), right)),
         },
         (_, _) if types.is_empty() => {
             return Err(SqlError::unsupported(format!("{what} of no columns")));
@@ -110,6 +141,14 @@ pub(crate) fn plan_set_operation(planner: &Planner, select: &SelectStmt) -> SqlR
         })
         .collect();
     finish_outputs(planner, select, plan, targets, outputs, Rows::Many)
+}
+
+/// What is asked for its different rows again need not be asked before.
+fn without_unique(plan: Plan) -> Plan {
+    match plan {
+        Plan::Unique { input } if matches!(*input, Plan::Append { .. }) => *input,
+        plan => plan,
+    }
 }
 
 /// `a UNION ALL b UNION ALL c` in one node.

@@ -9,7 +9,7 @@ use crate::coerce;
 use crate::domain;
 use crate::expr::Binder;
 use crate::parse::parse_expression;
-use crate::planner::{NOTHING_DYNAMIC, PlanContext, Planner, Who};
+use crate::planner::{NOTHING_DYNAMIC, PlanContext, Planner, Who, note_depth};
 use crate::records::{CheckRecord, ColumnRecord, IndexRecord, SequenceRecord, TableRecord};
 use crate::scope::Scope;
 use quintet_base::row::RowLayout;
@@ -158,6 +158,7 @@ pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableD
             });
         }
     }
+    note_depth(quintet_ir::depth::of_table(&table))?;
     Ok(table)
 }
 

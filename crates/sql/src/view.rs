@@ -10,7 +10,7 @@ use crate::from::{From, add_plan, alias_or, rename_columns, starting_at};
 use crate::locking::locked_below;
 use crate::names::{self, inner};
 use crate::parse;
-use crate::planner::{PlanContext, Planner, Who};
+use crate::planner::{PlanContext, Planner, Who, note_depth};
 use crate::records::ViewRecord;
 use crate::routine::any_node;
 use crate::row_security::unasked;
@@ -26,7 +26,7 @@ use pg_query::protobuf::{
 };
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{SqlError, SqlResult, SqlState};
-use quintet_ir::Privileges;
+use quintet_ir::{Privileges, depth};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,6 +73,9 @@ pub(crate) fn context_within<'a>(outer: &PlanContext<'a>, view: &'a ViewRecord) 
         ..context
     }
 }
+
+/// How many parts a view's plan may have: what views in views write out twice becomes more than any memory holds.
+const PARTS_MAX: usize = 1_000_000;
 
 /// A view as an item of FROM.
 pub(crate) fn bind_view(
@@ -130,6 +133,10 @@ pub(crate) fn rows_of_view(
     planner.number_behind(&inside);
     // A place in the view's text says nothing to who uses it.
     let mut planned = planned.map_err(SqlError::nowhere)?;
+    if depth::plan_has_more_parts(&planned.plan, PARTS_MAX) {
+        return Err(parse::too_complex());
+    }
+    note_depth(depth::of_plan(&planned.plan))?;
     planner.calls.take_over(&inside.calls);
     planner.reads_as(&inside);
     match invokers {

@@ -10,7 +10,7 @@ use super::{Mode, Session};
 use crate::copy_in::{CopyReader, Fields};
 use crate::step::{Pause, Reason, RowSink, Step};
 use quintet_base::text_format::{self, FormatContext};
-use quintet_base::{SpaceId, SqlError, SqlResult, SqlState, Value, binary_format};
+use quintet_base::{SpaceId, SqlError, SqlResult, SqlState, Value, binary_format, stack};
 use quintet_direct::{AHEAD_SPACE, Context, RowInserter, Stop, translate};
 use quintet_ir::Host;
 use quintet_sql::command::{Command, CopyFrom, CopyHeader, CopyKind, CopyTo};
@@ -99,7 +99,7 @@ impl Session {
     /// # Errors
     /// `22P04` and whatever the fields and constraints say; tell [`Session::fail`] afterwards.
     pub fn copy_data(&mut self, data: &[u8]) -> SqlResult<Step> {
-        self.copy_step(data, false)
+        stack::for_running(|| self.copy_step(data, false))
             .map(|pause| pause.map_or(Step::Done(None), Step::Wait))
     }
 
@@ -108,6 +108,10 @@ impl Session {
     /// # Errors
     /// As [`Session::copy_data`], and why the commit was refused.
     pub fn copy_done(&mut self) -> SqlResult<Step> {
+        stack::for_running(|| self.end_copy())
+    }
+
+    fn end_copy(&mut self) -> SqlResult<Step> {
         if self.copy.is_some()
             && let Some(pause) = self.copy_step(&[], true)?
         {

@@ -153,6 +153,7 @@ impl Session {
             sizes: Vec::new(),
             scans: Vec::new(),
             constants: false,
+            put_off: false,
             label: portal.prepared.label,
             planned,
         };

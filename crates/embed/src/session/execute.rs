@@ -69,6 +69,10 @@ impl Session {
             let tag = tag.take();
             return self.finish(portal, tag);
         }
+        if portal.prepared.put_off {
+            self.refuse_if_failed(&portal.prepared.source)?;
+            portal.prepared = self.plan(portal.prepared.source.clone())?;
+        }
         let prepared = Arc::clone(&portal.prepared);
         self.refuse_if_failed(&prepared.source)?;
         if matches!(portal.state, PortalState::Ready) {

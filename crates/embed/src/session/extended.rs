@@ -8,7 +8,7 @@ use super::planning::{PLANS_MAX, Prepared, Source};
 use super::portal::{Portal, PortalState, no_portal, portal_is_there};
 use crate::activity::State;
 use crate::step::{RowSink, Step};
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value, stack};
 use quintet_ir::statement::OutputColumn;
 use quintet_sql::Parsed;
 use quintet_sql::command::Command;
@@ -30,6 +30,10 @@ impl Session {
     /// # Errors
     /// `42P05` if the name is taken, `42601` for several statements in one, and whatever planning says.
     pub fn parse(&mut self, name: &str, sql: &str, types: &[SqlType]) -> SqlResult<()> {
+        stack::for_running(|| self.parse_with_room(name, sql, types))
+    }
+
+    fn parse_with_room(&mut self, name: &str, sql: &str, types: &[SqlType]) -> SqlResult<()> {
         if !name.is_empty() && self.statements.contains_key(name) {
             return Err(SqlError::new(
                 SqlState::DUPLICATE_PREPARED_STATEMENT,
@@ -70,10 +74,7 @@ impl Session {
 
     /// Plans a text, and keeps the plan for the next time that it is sent.
     fn plan_text(&mut self, sql: &str, source: Source) -> SqlResult<Arc<Prepared>> {
-        let prepared = match self.plan(source.clone()) {
-            Err(_) if source.parsed.is_looked_at_when_run() => self.plan_later(source),
-            planned => planned?,
-        };
+        let prepared = self.plan_ahead(source)?;
         if matches!(prepared.planned.command, Command::Run(_)) {
             if self.texts.len() >= PLANS_MAX {
                 self.texts.clear();
@@ -106,9 +107,16 @@ impl Session {
     /// # Errors
     /// `26000`, `42P03`, `08P01` for a wrong number of values; planning again may fail.
     pub fn bind(&mut self, portal: &str, statement: &str, params: Vec<Value>) -> SqlResult<()> {
+        stack::for_running(|| self.put_portal(portal, statement, params))
+    }
+
+    fn put_portal(&mut self, portal: &str, statement: &str, params: Vec<Value>) -> SqlResult<()> {
         let prepared = self.statement(statement)?;
         self.refuse_if_failed(&prepared.source)?;
-        let prepared = self.current(prepared, Some(statement))?;
+        let prepared = match prepared.put_off {
+            true => prepared,
+            false => self.current(prepared, Some(statement))?,
+        };
         if params.len() != prepared.params.len() {
             return Err(SqlError::new(
                 SqlState::PROTOCOL_VIOLATION,
@@ -243,6 +251,15 @@ impl Session {
     /// # Errors
     /// Whatever the statement says; tell [`Session::fail`] afterwards.
     pub fn execute(
+        &mut self,
+        portal: &str,
+        max_rows: usize,
+        sink: &mut dyn RowSink,
+    ) -> SqlResult<Step> {
+        stack::for_running(|| self.execute_with_room(portal, max_rows, sink))
+    }
+
+    fn execute_with_room(
         &mut self,
         portal: &str,
         max_rows: usize,

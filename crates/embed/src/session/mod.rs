@@ -103,7 +103,7 @@ use portal::Portal;
 use portals::Portals;
 use prepared::PreparedNames;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{Level, Lsn, Patience, RoleId, SqlError, SqlResult, SqlState};
+use quintet_base::{Level, Lsn, Patience, RoleId, SqlError, SqlResult, SqlState, stack};
 use quintet_rt::Rand;
 use quintet_sql::command::Notice;
 use quintet_tc::{Mark, Txn};
@@ -424,6 +424,10 @@ impl Session {
     /// # Errors
     /// Why the commit was refused, or `40003` if its outcome is unknown.
     pub fn sync(&mut self) -> SqlResult<Step> {
+        stack::for_running(|| self.end_implicit())
+    }
+
+    fn end_implicit(&mut self) -> SqlResult<Step> {
         self.show_running();
         if (self.mode == Mode::Implicit || self.pending.is_some())
             && let Some(pause) = self.commit()?

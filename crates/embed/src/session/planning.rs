@@ -12,7 +12,7 @@ use quintet_base::{Patience, RoleId, SpaceId, SqlError, SqlResult, SqlState, Sql
 use quintet_ir::expressions::{each_node_of_statement, may_begin_anew};
 use quintet_ir::routine::Program;
 use quintet_ir::statement::{Body, OutputColumn};
-use quintet_ir::{Needs, Path, Plan, Statement};
+use quintet_ir::{Path, Plan, Statement};
 use quintet_sql::command::{Command, Planned};
 use quintet_sql::{Parsed, Sizes};
 use std::sync::Arc;
@@ -59,6 +59,8 @@ pub struct Prepared {
     pub(super) scans: Vec<SpaceId>,
     /// Literals must stay in its text; see [`wants_constants`].
     pub(super) constants: bool,
+    /// It is not planned before it is run, since what it names may come to be until then.
+    pub(super) put_off: bool,
 }
 
 impl Prepared {
@@ -127,36 +129,28 @@ impl Session {
             sizes: sizes.asked(),
             scans,
             constants,
+            put_off: false,
         }))
     }
 
-    /// What stands for a statement that cannot be planned yet, and is planned when it is bound.
-    pub(super) fn plan_later(&mut self, source: Source) -> Arc<Prepared> {
-        Arc::new(Prepared {
-            label: Label::default(),
-            params: source.declared.to_vec(),
-            typed: false,
-            columns: Vec::new(),
+    /// As [`Session::plan`], for a statement that is sent before it is run: PostgreSQL does not look at what CREATE and its
+    /// like name until they are carried out. What cannot be planned now is planned then.
+    pub(super) fn plan_ahead(&mut self, source: Source) -> SqlResult<Arc<Prepared>> {
+        let error = match self.plan(source.clone()) {
+            Err(error) if source.parsed.is_looked_at_late() => error,
+            planned => return planned,
+        };
+        let nothing = Source {
+            parsed: Arc::new(Parsed::empty()),
+            declared: Arc::clone(&source.declared),
+        };
+        let empty = Arc::into_inner(self.plan(nothing)?).ok_or(error)?;
+        Ok(Arc::new(Prepared {
             source,
-            planned: Planned {
-                command: Command::Empty,
-                params: Vec::new(),
-                columns: Vec::new(),
-                tag: "",
-                needs: Needs::default(),
-                notices: Vec::new(),
-            },
-            // That of no schema: it is never current.
-            revision: u64::MAX,
-            schema_timestamp: Timestamp::MAX,
-            path_version: self.host.settings.path_version,
-            role: self.host.role(),
             short: false,
-            brief: None,
-            sizes: Vec::new(),
-            scans: Vec::new(),
-            constants: false,
-        })
+            put_off: true,
+            ..empty
+        }))
     }
 
     /// What conflicts of a statement are counted by: a routine's name, or the kind of statement. None of what
@@ -208,7 +202,8 @@ impl Session {
 
     /// Whether a statement was planned with what it would be planned with now.
     pub(super) fn is_current(&mut self, prepared: &Prepared) -> bool {
-        prepared.revision == self.schema().revision
+        !prepared.put_off
+            && prepared.revision == self.schema().revision
             && prepared.path_version == self.host.settings.path_version
             && prepared.role == self.host.role()
             && self.is_sized(prepared)

@@ -7,7 +7,7 @@
 use super::Session;
 use super::planning::{PLANS_MAX, Prepared, Source};
 use super::portal::Portal;
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value, text_format};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value, stack, text_format};
 use quintet_ir::cast::cast;
 use quintet_sql::{Normalized, Parsed};
 use std::sync::Arc;
@@ -62,6 +62,10 @@ impl Session {
     /// # Errors
     /// Whatever planning says.
     pub fn begin_simple(&mut self, statement: &SimpleStatement) -> SqlResult<()> {
+        stack::for_running(|| self.begin_statement(statement))
+    }
+
+    fn begin_statement(&mut self, statement: &SimpleStatement) -> SqlResult<()> {
         let (prepared, params) = match &statement.form {
             SimpleForm::Parsed(parsed) => {
                 let source = Source {

@@ -2,7 +2,7 @@
 //!
 //! Relies on: `draft`, `constraint`.  Promises: all commands of one statement take effect together:
 //! rows are rewritten at most once, checks are verified on the rows as they will be.  Accepts and
-//! ignores: storage parameters, STATISTICS, STORAGE, LOGGED, CLUSTER (docs/sql.md).
+//! ignores: STATISTICS, STORAGE, LOGGED, CLUSTER (docs/sql.md).
 //! Does not: rules, inheritance, row security (0A000).
 //!
 //! | file | what it holds |
@@ -25,12 +25,12 @@ mod finish;
 mod identity;
 
 use super::constraint::Constraints;
-use super::{attribute, partition, policy, record_of, trigger};
+use super::{attribute, partition, policy, record_of, storage_options, trigger};
 use crate::command::Planned;
 use crate::draft::Draft;
 use crate::from::target_table;
 use crate::insert::column_number;
-use crate::names::{inner, required};
+use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::records::TableRecord;
 use crate::role::change_owner;
@@ -97,7 +97,10 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
     {
         return Ok(planned);
     }
-    if commands.iter().all(|command| is_ignored(command.subtype())) {
+    if commands
+        .iter()
+        .all(|command| is_ignored(command.subtype(), tag))
+    {
         return Ok(planner.nothing(tag));
     }
     if tag == "ALTER INDEX"
@@ -223,23 +226,25 @@ fn turn(command: &AlterTableCmd) -> u8 {
 }
 
 /// Commands that are accepted and change nothing here.
-fn is_ignored(kind: AlterTableType) -> bool {
+fn is_ignored(kind: AlterTableType, tag: &str) -> bool {
     use AlterTableType::*;
-    matches!(
-        kind,
-        AtSetStatistics
-            | AtSetStorage
-            | AtSetCompression
-            | AtSetLogged
-            | AtSetUnLogged
-            | AtSetRelOptions
-            | AtResetRelOptions
-            | AtSetOptions
-            | AtResetOptions
-            | AtClusterOn
-            | AtDropCluster
-            | AtReplicaIdentity
-    )
+    let of_table = tag == "ALTER TABLE" && matches!(kind, AtSetRelOptions | AtResetRelOptions);
+    !of_table
+        && matches!(
+            kind,
+            AtSetStatistics
+                | AtSetStorage
+                | AtSetCompression
+                | AtSetLogged
+                | AtSetUnLogged
+                | AtSetRelOptions
+                | AtResetRelOptions
+                | AtSetOptions
+                | AtResetOptions
+                | AtClusterOn
+                | AtDropCluster
+                | AtReplicaIdentity
+        )
 }
 
 impl<'d, 'p, 'a> Change<'d, 'p, 'a> {
@@ -301,7 +306,19 @@ impl<'d, 'p, 'a> Change<'d, 'p, 'a> {
     fn command(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
         use AlterTableType::*;
         match command.subtype() {
-            kind if is_ignored(kind) => Ok(()),
+            AtSetRelOptions | AtResetRelOptions => {
+                let options = command.def.as_deref().and_then(names::list);
+                let options = options.unwrap_or_default();
+                let set = &mut self.record.more.options;
+                match command.subtype() {
+                    AtSetRelOptions => {
+                        let divided = self.table.partitions.is_some();
+                        storage_options::set(set, options, divided)
+                    }
+                    _ => storage_options::reset(set, options),
+                }
+            }
+            kind if is_ignored(kind, "") => Ok(()),
             AtAddColumn => self.add_column(command),
             AtDropColumn => self.drop_column(command),
             AtColumnDefault => self.set_default(command),

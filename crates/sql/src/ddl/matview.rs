@@ -7,7 +7,7 @@
 
 use super::table::{begin, refuse_storage};
 use super::table_as::{columns, filling};
-use super::{creation_schema, leave_rows, moving, there_already};
+use super::{creation_schema, leave_rows, moving, storage_options, there_already};
 use crate::catalog::{Catalog, Relation};
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -63,6 +63,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateTableAsStmt) -> SqlRes
     }
     let mut draft = Draft::new(planner);
     let mut record = begin(&mut draft, (&schema, name), records::OnCommit::Keep)?;
+    record.more.options = storage_options::of_new(&into.options, false)?;
     record.columns = columns(&query.outputs, &names::strings(&into.col_names))?;
     draft.put_table(&record)?;
     let view = ViewRecord {

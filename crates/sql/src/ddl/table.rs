@@ -6,7 +6,8 @@
 
 use super::constraint::{self, Constraints};
 use super::{
-    creation_schema, generated, like, moving, partition, sequence, temporary, there_already,
+    creation_schema, generated, like, moving, partition, sequence, storage_options, temporary,
+    there_already,
 };
 use crate::coerce;
 use crate::command::Planned;
@@ -42,6 +43,8 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
     let on_commit = temporary::on_commit(statement.oncommit(), schema)?;
     let mut draft = Draft::new(planner);
     let mut record = begin(&mut draft, (schema, &relation.relname), on_commit)?;
+    let divided = statement.partspec.is_some();
+    record.more.options = storage_options::of_new(&statement.options, divided)?;
     let mut constraints = Constraints::default();
     let mut likes = Vec::new();
     for node in &statement.table_elts {

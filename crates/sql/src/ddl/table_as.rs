@@ -5,7 +5,7 @@
 //! (0A000).
 
 use super::table::{begin, refuse_storage};
-use super::{creation_schema, matview, temporary, there_already};
+use super::{creation_schema, matview, storage_options, temporary, there_already};
 use crate::catalog::Catalog;
 use crate::command::{Command, Planned};
 use crate::draft::Draft;
@@ -71,6 +71,7 @@ fn make(
     planner.decides_as(&apart);
     let mut draft = Draft::new(planner);
     let mut record = begin(&mut draft, (&schema, name), on_commit)?;
+    record.more.options = storage_options::of_new(&into.options, false)?;
     record.columns = columns(&query.outputs, &names::strings(&into.col_names))?;
     draft.put_table(&record)?;
     if into.skip_data {

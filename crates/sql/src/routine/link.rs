@@ -8,7 +8,8 @@ use super::built_in::text_for;
 use super::polymorphic::is_polymorphic;
 use super::signature::{Parameter, Signature};
 use super::{Own, fire, lower, query, single_types, statement};
-use crate::planner::PlanContext;
+use crate::parse;
+use crate::planner::{PlanContext, note_depth};
 use crate::plpgsql;
 use crate::records::RoutineRecord;
 use crate::references;
@@ -78,7 +79,11 @@ impl Linker {
     ///
     /// # Errors
     /// What the first body says; what others say is an error of who calls them.
-    pub fn finish(mut self, own: Vec<Routine>, context: &PlanContext) -> SqlResult<Program> {
+    pub fn finish(self, own: Vec<Routine>, context: &PlanContext) -> SqlResult<Program> {
+        parse::with_room(|| self.finish_with_room(own, context))
+    }
+
+    fn finish_with_room(mut self, own: Vec<Routine>, context: &PlanContext) -> SqlResult<Program> {
         assert_eq!(own.len(), self.own, "numbers begin behind those");
         let mut routines = own;
         while let Some(&what) = self.order.get(routines.len() - self.own) {
@@ -105,6 +110,7 @@ impl Linker {
         {
             return Err(SqlError::internal(format!("no program was made: {fault}")));
         }
+        note_depth(quintet_ir::depth::of_program(&program))?;
         Ok(program)
     }
 }

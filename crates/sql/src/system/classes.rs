@@ -131,6 +131,22 @@ const CLASS_SECURITY: [usize; 2] = [22, 23];
 /// That of `relispartition`.
 const CLASS_IS_PARTITION: usize = 26;
 
+/// What `reloptions` shows.
+fn options(said: &[(String, String)], more: Option<(&str, &str)>) -> Value {
+    let said = said.iter();
+    let said = said.map(|(name, value)| text(&format!("{name}={value}")));
+    let more = more.map(|(name, value)| text(&format!("{name}={value}")));
+    let values: Vec<Value> = said.chain(more).collect();
+    match values.is_empty() {
+        true => Value::Null,
+        false => Value::Array(Box::new(Array {
+            shape: None,
+            element: SqlType::Text,
+            values,
+        })),
+    }
+}
+
 fn classes(planner: &Planner) -> Vec<Vec<Value>> {
     const HEAP: u32 = 2;
     let plain = Class {
@@ -194,6 +210,11 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 bound: bound.as_deref(),
             },
         );
+        if bound.is_none()
+            && let Some(record) = planner.catalog().record(table.id)
+        {
+            row[CLASS_OPTIONS] = options(&record.more.options, None);
+        }
         if let Some(security) = planner.catalog().security(table.relation()) {
             let [enabled, forced] = CLASS_SECURITY;
             row[enabled] = flag(security.enabled);
@@ -249,18 +270,9 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 ..plain
             },
         );
-        let said = view.options.said.iter();
-        let said = said.map(|(name, value)| text(&format!("{name}={value}")));
         let check = view.check.word();
-        let check = check.map(|word| text(&format!("check_option={word}")));
-        let values: Vec<Value> = said.chain(check).collect();
-        if !values.is_empty() {
-            row[CLASS_OPTIONS] = Value::Array(Box::new(Array {
-                shape: None,
-                element: SqlType::Text,
-                values,
-            }));
-        }
+        let check = check.map(|word| ("check_option", word));
+        row[CLASS_OPTIONS] = options(&view.options.said, check);
         rows.push(row);
     }
     for made in planner.catalog().user_types() {

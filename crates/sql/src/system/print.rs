@@ -254,8 +254,10 @@ pub(super) fn default(
 
 impl Printer<'_, '_, '_> {
     fn ty(&self, node: &Node) -> Option<SqlType> {
-        let bound = Binder::new(self.planner, self.scope, "expressions").bind(node);
-        let bound = bound.or_else(|_| self.binder().bind(node));
+        let bound = self.planner.heights.known(|| {
+            let bound = Binder::new(self.planner, self.scope, "expressions").bind(node);
+            bound.or_else(|_| self.binder().bind(node))
+        });
         bound.ok().map(|expr| expr.ty())
     }
 

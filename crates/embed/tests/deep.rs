@@ -1,0 +1,139 @@
+//! Statements that nest deeply, on threads with the stacks that threads have: at the bound they are answered, beyond it refused,
+//! and what keeps them comes back after reopening.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use quintet_base::SqlState;
+use support::{open, reopen, rows, state};
+
+const AT: usize = 2_400;
+const BEYOND: usize = 20_000;
+
+fn shapes(n: usize) -> [String; 8] {
+    [
+        format!("select 1{}", " + 1".repeat(n)),
+        format!("select length('a'{})", " || 'b'".repeat(n)),
+        format!("select {}true", "not ".repeat(n)),
+        format!("select {}1{}", "abs(".repeat(n), ")".repeat(n)),
+        format!(
+            "select {}1{}",
+            "case when false then 0 else ".repeat(n / 2),
+            " end".repeat(n / 2)
+        ),
+        format!(
+            "select {}1{}",
+            "(select ".repeat(n / 30),
+            ")".repeat(n / 30)
+        ),
+        format!(
+            "select count(*) from (select 1{}) s",
+            " union all select 1".repeat(n)
+        ),
+        format!("explain select 1{}", " + 1".repeat(n)),
+    ]
+}
+
+#[test]
+fn deep_statements_are_answered_or_refused() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    for text in shapes(AT) {
+        c.query(&text).unwrap();
+        c.query(&text).unwrap();
+    }
+    for text in shapes(BEYOND) {
+        let state = state(&mut c, &text);
+        // The grammar's own stack has an end, too.
+        let refused = [SqlState::STATEMENT_TOO_COMPLEX, SqlState::SYNTAX_ERROR];
+        assert!(refused.contains(&state), "{state:?} {}", &text[..40]);
+    }
+    // Written out twice at each level.
+    let twice = [
+        ("nullif(", ", 2)", 100),
+        ("case ", " when 1 then 1 else 2 end", 100),
+    ];
+    for (open, close, n) in twice {
+        let text = format!("select {}1{}", open.repeat(n), close.repeat(n));
+        assert_eq!(rows(&mut c, &text), ["1"]);
+    }
+    let rows_in_rows = format!("select {}1{}", "row(".repeat(60), ", 2)".repeat(60));
+    assert_eq!(
+        state(&mut c, &rows_in_rows),
+        SqlState::STATEMENT_TOO_COMPLEX
+    );
+}
+
+#[test]
+fn deep_definitions_come_back() {
+    let (dir, db) = open();
+    let mut c = db.client().unwrap();
+    let more = " + 1".repeat(1_000);
+    let definitions = [
+        format!(
+            "create table t (a int primary key, b int default 1{more}, c int check (c{more} > 0),
+             d int generated always as (a{more}) stored)"
+        ),
+        format!("create view v as select a{more} as x from t"),
+        format!("create function f(a int) returns int language sql as $$ select a{more} $$"),
+        format!(
+            "create function g(a int) returns int language plpgsql as $$ begin return a{more}; end $$"
+        ),
+    ];
+    for text in &definitions {
+        c.query(text).unwrap();
+    }
+    c.query("insert into t (a, c) values (1, 1)").unwrap();
+    let questions = [
+        ("select a, b, c, d from t", "1|1001|1|1001"),
+        ("select x from v", "1001"),
+        ("select f(1)", "1001"),
+        ("select g(1)", "1001"),
+    ];
+    // Each is the first deep one that its process, or its thread, sees.
+    drop(c);
+    let mut db = db;
+    for (question, answer) in questions {
+        db.close().unwrap();
+        drop(db);
+        db = reopen(&dir);
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(|| {
+                let mut c = db.client().unwrap();
+                assert_eq!(rows(&mut c, question), [answer], "{question}");
+            });
+            asked.join().unwrap();
+        });
+    }
+    let mut c = db.client().unwrap();
+    assert_eq!(
+        state(&mut c, "insert into t (a, c) values (2, -1001)"),
+        SqlState::CHECK_VIOLATION
+    );
+}
+
+/// Each view is as deep as a statement may be, and they stand in one another.
+#[test]
+fn views_do_not_add_up_beyond_the_bound() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query("create view v0 as select 1 as x").unwrap();
+    let more = " + 1".repeat(1_500);
+    for n in 1..8 {
+        let text = format!("create view v{n} as select x{more} as x from v{}", n - 1);
+        if c.query(&text).is_err() {
+            assert_eq!(state(&mut c, &text), SqlState::STATEMENT_TOO_COMPLEX);
+            break;
+        }
+        let text = format!("select * from v{n}");
+        let answer = rows(&mut c, &text);
+        assert_eq!(answer, [(1 + 1_500 * n).to_string()]);
+    }
+    c.query("create view w0 as select 1 as x").unwrap();
+    for n in 1..120 {
+        let text = format!("create view w{n} as select x + 1 as x from w{}", n - 1);
+        c.query(&text).unwrap();
+    }
+    assert_eq!(rows(&mut c, "select * from w119"), ["120"]);
+}

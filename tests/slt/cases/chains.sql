@@ -1,0 +1,35 @@
+-- Long chains of operators and set operations, wherever an expression stands.
+do $$ declare n int; begin execute 'select 1' || repeat(' + 1', 1000) into n; raise notice '%', n; end $$;
+create function chain_run(text) returns text language plpgsql as $$ declare r text; begin execute $1 into r; return r; end $$;
+select chain_run('select 1' || repeat(' + 1', 1500));
+select length(chain_run('select ''a''' || repeat(' || ''b''', 1500)));
+select chain_run('select ' || repeat('not ', 1001) || 'true');
+select chain_run('select ' || repeat('abs(', 1200) || '-1' || repeat(')', 1200));
+select chain_run('select ' || repeat('coalesce(null, ', 1000) || '7' || repeat(')', 1000));
+select chain_run('select ' || repeat('case when false then 0 else ', 1000) || '5' || repeat(' end', 1000));
+select chain_run('select count(*) from (select 1' || repeat(' union all select 1', 700) || ') s');
+select chain_run('select count(*) from (select 1' || repeat(' union select 2', 700) || ') s');
+select chain_run('select count(*) from (select 1' || repeat(' union all select 1', 300) || repeat(' union select 2', 300) || repeat(' union all select 3', 3) || ') s');
+select chain_run('select string_agg(x::text, '','' order by x) from (select generate_series(1, 100) as x' || (select string_agg(' except select ' || n, '' order by n) from generate_series(1, 97) n) || ') s');
+select chain_run('select ' || repeat('(select ', 80) || '3' || repeat(')', 80));
+select chain_run('select x from ' || repeat('(select x from ', 80) || '(select 4 as x) s' || repeat(') s', 80));
+do $$ begin execute 'create table chain_t (a int primary key, b int default 1' || repeat(' + 1', 1000) || ', c int check (c' || repeat(' + 1', 1000) || ' > 0), d int generated always as (a' || repeat(' + 1', 1000) || ') stored)'; end $$;
+insert into chain_t (a, c) values (1, 1), (2, -1);
+select * from chain_t order by a;
+insert into chain_t (a, c) values (3, -2000);
+do $$ begin execute 'create view chain_v as select a' || repeat(' + 1', 1000) || ' as x from chain_t'; end $$;
+select * from chain_v order by x;
+do $$ begin execute 'create index chain_i on chain_t ((a' || repeat(' + 1', 500) || '))'; end $$;
+select chain_run('select a from chain_t where a' || repeat(' + 1', 500) || ' = 502');
+do $$ begin execute 'create function chain_f(a int) returns int language sql as $f$ select a' || repeat(' + 1', 1000) || ' $f$'; end $$;
+select chain_f(1);
+do $$ begin execute 'create function chain_p(a int) returns int language plpgsql as $f$ begin a := a' || repeat(' + 1', 1000) || '; if a' || repeat(' + 1', 1000) || ' > 0 then return a; end if; end $f$'; end $$;
+select chain_p(1);
+drop function chain_f(int);
+drop function chain_p(int);
+drop view chain_v;
+drop table chain_t;
+-- What is written out twice.
+select chain_run('select ' || repeat('nullif(', 200) || '1' || repeat(', 2)', 200));
+select chain_run('select ' || repeat('case ', 200) || '1' || repeat(' when 1 then 1 else 2 end', 200));
+drop function chain_run(text);
