@@ -137,3 +137,26 @@ fn views_do_not_add_up_beyond_the_bound() {
     }
     assert_eq!(rows(&mut c, "select * from w119"), ["120"]);
 }
+
+/// Each level of quotes within quotes takes twice the bytes of the one within it.
+#[test]
+fn what_is_quoted_forty_times_is_refused_before_it_takes_the_memory() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    for (opening, closing) in [("array[(", ")::text]"), ("row((", ")::text)")] {
+        let deep = |n: usize| {
+            format!(
+                "select ({}'\"'{})::text",
+                opening.repeat(n),
+                closing.repeat(n)
+            )
+        };
+        assert!(rows(&mut c, &deep(8))[0].len() > 256);
+        let refused = state(&mut c, &deep(40));
+        let expected = [
+            SqlState::PROGRAM_LIMIT_EXCEEDED,
+            SqlState::STATEMENT_TOO_COMPLEX,
+        ];
+        assert!(expected.contains(&refused), "{refused:?}");
+    }
+}

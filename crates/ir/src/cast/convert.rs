@@ -5,6 +5,7 @@
 //! away from zero, a number outside its type is 22003.  Does not: apply length modifiers.
 
 use crate::eval::Host;
+use crate::function::text_edit;
 use crate::function::timespan::moment_to_timetz;
 use quintet_base::datetime::MICROS_PER_DAY;
 use quintet_base::text_format::{self, FormatContext};
@@ -374,7 +375,12 @@ fn to_text(value: Value, from: SqlType, to: SqlType, format: &FormatContext) -> 
             Ok(byte) if byte.is_ascii() => Str::from(char::from(byte).to_string()),
             _ => return Err(out_of_range(to)),
         },
-        value => Str::from(text_format::to_string(&value, from, format)),
+        value => {
+            let text = text_format::to_string(&value, from, format);
+            // What is quoted within what is quoted takes twice the bytes each time.
+            text_edit::bounded(text.len())?;
+            Str::from(text)
+        }
     };
     match to {
         // Both are cut to what they hold, at a character boundary.
