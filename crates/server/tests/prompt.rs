@@ -90,7 +90,7 @@ async fn what_changes_the_schema_is_looked_at_when_it_is_run() {
     ];
     assert_eq!(
         client.ask(&again.concat()).await,
-        "1 E(ERROR 42P01 table \"nowhere\" does not exist) Z(I)"
+        "1 2 E(ERROR 42P01 table \"nowhere\" does not exist) Z(I)"
     );
     // Queries are read when they are prepared.
     let query = [parse("", "select * from nowhere", &[]), sync()];
