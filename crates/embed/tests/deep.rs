@@ -160,3 +160,50 @@ fn what_is_quoted_forty_times_is_refused_before_it_takes_the_memory() {
         assert!(expected.contains(&refused), "{refused:?}");
     }
 }
+
+/// What is large is evaluated once where it is compared with several others, wherever that is.
+#[test]
+fn a_large_part_that_is_used_several_times_is_evaluated_wherever_it_stands() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    let (of_a, alone) = (
+        format!("a{}", " + 1".repeat(300)),
+        format!("1{}", " + 1".repeat(300)),
+    );
+    c.query(&format!(
+        "create table t (a int check (nullif({of_a}, 3) > 0), b int default nullif({alone}, 3),
+           c int generated always as (case {of_a} when 301 then 1 else 2 end) stored);
+         create function f(a int) returns text language plpgsql as $$
+         declare r record;
+         begin
+           if {of_a} between 5 and 1000 then
+             select case {of_a} when 301 then 1 else 2 end as x, nullif({of_a}, 3) as y into r;
+             return nullif({of_a}, 3) || ' ' || r.x || ' ' || r.y;
+           end if;
+           return 'outside';
+         end $$;
+         insert into t (a) values (1), (2)"
+    ))
+    .unwrap();
+    assert_eq!(
+        rows(&mut c, "select * from t order by a"),
+        ["1|301|1", "2|301|2"]
+    );
+    assert_eq!(
+        rows(&mut c, "select f(1), f(2), f(-300)"),
+        ["301 1 301|302 2 302|outside"]
+    );
+    for index in [
+        format!("((nullif({of_a}, 3)))"),
+        format!("(a) where {of_a} between 1 and 1000"),
+    ] {
+        let sql = format!("create index on t {index}");
+        assert_eq!(state(&mut c, &sql), SqlState::STATEMENT_TOO_COMPLEX);
+    }
+    // So is what is volatile.
+    c.query("create sequence s").unwrap();
+    let sql = "do $$ declare v int; begin v := nullif(nextval('s')::int, 3);
+               raise notice '% %', nullif(nextval('s')::int, 7), case nextval('s') when 3 then 'three' end; end $$";
+    c.query(sql).unwrap();
+    assert_eq!(rows(&mut c, "select last_value from s"), ["3"]);
+}

@@ -146,6 +146,11 @@ pub(super) fn calls_anew(
 }
 
 fn must_be_immutable(expr: &Expr, what: &str) -> SqlResult<()> {
+    // A part that is large and compared with several others is a query of its own (`once`), which no index can run.
+    if expr.has_subquery() {
+        let message = format!("index {what} too complex");
+        return Err(SqlError::new(SqlState::STATEMENT_TOO_COMPLEX, message));
+    }
     if is_immutable(expr) {
         return Ok(());
     }

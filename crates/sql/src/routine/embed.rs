@@ -149,7 +149,10 @@ impl Embedding<'_, '_> {
             planner.calls.open(self.variables.slots.len());
             let scope = Scope::empty();
             let bound = Binder::new(&planner, &scope, "expressions").bind(node)?;
-            if let Some(calls) = planner.calls.close() {
+            // What must not be evaluated twice may have become a subquery, which only a statement runs.
+            if let Some(calls) = planner.calls.close()
+                && !bound.has_subquery()
+            {
                 let needs = planner.take_needs();
                 self.keep_needs(needs);
                 self.call(calls);
@@ -209,6 +212,9 @@ impl Embedding<'_, '_> {
         let Some(calls) = planner.calls.close() else {
             return Ok(None);
         };
+        if row.fields.iter().any(|field| field.expr.has_subquery()) {
+            return Ok(None);
+        }
         let fields = row.fields.into_iter().map(|field| {
             let expr = fold(coerce::settle(&planner, field.expr)?);
             let column = OutputColumn {
@@ -450,7 +456,9 @@ impl Embedding<'_, '_> {
                 };
                 values.push(binder.bind(required(target.val.as_deref())?)?);
             }
-            if let Some(calls) = planner.calls.close() {
+            if let Some(calls) = planner.calls.close()
+                && !values.iter().any(Expr::has_subquery)
+            {
                 let needs = planner.take_needs();
                 self.keep_needs(needs);
                 self.call(calls);
