@@ -145,4 +145,4 @@ pub use row_security::RowSecurity;
 pub use secrets::without_passwords;
 pub use sizes::Sizes;
 pub use system::Known;
-pub use temporary::{TemporaryRecords, TemporaryWork};
+pub use temporary::{TemporaryRecords, TemporaryWork, temporary_numbers};

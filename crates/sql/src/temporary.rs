@@ -8,12 +8,12 @@
 use crate::catalog::{Catalog, CatalogChange};
 use crate::command::DdlPlan;
 use crate::planner::{Who, names_of_path};
-use crate::records::{self, Counters, RecordKey, TypeRecord};
+use crate::records::{self, Counters, RecordKey, SecurityRecord, TypeKind, TypeRecord};
 use quintet_base::ids::TEMPORARY;
 use quintet_base::types::ROW_TYPE;
 use quintet_base::{SequenceId, SpaceId, SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::ddl::Work;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Records of what is in a session's temporary schema, by their keys.
 pub type TemporaryRecords = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -148,6 +148,37 @@ impl CatalogChange {
         };
         schema.is_ok_and(|schema| is_temporary(&schema) == self.is_temporary())
     }
+}
+
+/// All numbers that these records have given to something.
+pub fn temporary_numbers(records: &TemporaryRecords) -> BTreeSet<u32> {
+    let work = TemporaryWork::of(records);
+    let mut numbers: BTreeSet<u32> = work.spaces.iter().map(|space| space.0).collect();
+    numbers.extend(work.counters.iter().map(|counter| counter.0));
+    for (key, value) in records {
+        numbers.extend(key.last_chunk().map(|number| u32::from_be_bytes(*number)));
+        match RecordKey::decode(key) {
+            Ok(RecordKey::Table(_)) => {
+                let record = records::read_table(value);
+                let indexes = record.map(|record| record.indexes).unwrap_or_default();
+                numbers.extend(indexes.iter().map(|index| index.id.0));
+            }
+            Ok(RecordKey::Type(_)) => {
+                if let Ok(TypeKind::Enum(labels)) =
+                    records::read::<TypeRecord>(value).map(|record| record.kind)
+                {
+                    numbers.extend(labels.iter().map(|label| label.id));
+                }
+            }
+            Ok(RecordKey::Security(_)) => {
+                let record = records::read::<SecurityRecord>(value);
+                let policies = record.map(|record| record.policies).unwrap_or_default();
+                numbers.extend(policies.iter().map(|policy| policy.id));
+            }
+            _ => {}
+        }
+    }
+    numbers
 }
 
 /// What a session's temporary tables and sequences have beside their records.

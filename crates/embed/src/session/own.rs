@@ -21,7 +21,8 @@ use crate::database::{Inner, Schema};
 use crate::temporary::{BLOCK, Block};
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_sql::command::DdlPlan;
-use quintet_sql::{Catalog, CatalogChange, TemporaryRecords, TemporaryWork};
+use quintet_sql::{Catalog, CatalogChange, TemporaryRecords, TemporaryWork, temporary_numbers};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What a transaction has changed so far.
@@ -129,6 +130,15 @@ impl Session {
             return Err(SqlError::new(SqlState::TOO_MANY_CONNECTIONS, message));
         };
         own.next = block.numbers().start;
+        if !self.changed.changes_own() {
+            // Nothing that a rollback brings back is in the others.
+            let used = temporary_numbers(&own.committed.by_key);
+            let lost = own.lost.spaces.iter().map(|space| space.0);
+            let lost = lost.chain(own.lost.counters.iter().map(|counter| counter.0));
+            let used: BTreeSet<u32> = used.into_iter().chain(lost).collect();
+            own.blocks
+                .retain(|block| used.range(block.numbers()).next().is_some());
+        }
         own.blocks.push(block);
         Ok(())
     }
@@ -265,10 +275,10 @@ impl Session {
 
     /// The transaction has ended: what is there no more is forgotten.
     pub(super) fn forget_own(&mut self) {
-        let mut touched = std::mem::take(&mut self.own.touched);
-        if touched.is_empty() {
+        if self.own.touched.is_empty() {
             return;
         }
+        let mut touched = std::mem::take(&mut self.own.touched);
         let there = TemporaryWork::of(&self.own.committed.by_key);
         touched.spaces.retain(|space| !there.spaces.contains(space));
         touched
@@ -318,6 +328,7 @@ pub(super) fn with_catalog(db: &Inner, catalog: Catalog, base: &Schema) -> Arc<S
 
 #[cfg(test)]
 mod tests {
+    use super::{Block, RESERVE};
     use crate::database::records_of;
     use crate::{Database, DatabaseConfig};
     use quintet_sql::Catalog;
@@ -346,5 +357,25 @@ mod tests {
             (count(Catalog::SPACE), count(Catalog::SEQUENCE_SPACE)),
             (before, 0)
         );
+    }
+
+    #[test]
+    fn a_session_that_makes_tables_for_ever_keeps_the_blocks_of_those_that_are_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+        let mut a = db.client().unwrap();
+        a.query("create temp table lasting (id serial primary key)")
+            .unwrap();
+        for _ in 0..10 {
+            let own = &mut a.session().own;
+            own.next = own.blocks.last().unwrap().numbers().end - RESERVE + 1;
+            a.query("begin; create temp table t (v int unique) on commit drop; insert into t values (1)")
+                .unwrap();
+            a.query("commit").unwrap();
+        }
+        let blocks: Vec<_> = a.session().own.blocks.iter().map(Block::numbers).collect();
+        assert_eq!(blocks.len(), 2, "{blocks:?}");
+        assert!(blocks[0].end <= blocks[1].start);
+        a.query("insert into lasting default values").unwrap();
     }
 }
