@@ -367,7 +367,11 @@ fn schema_oid(planner: &Planner, name: &str) -> u32 {
 
 /// Settings that count later; NULL if there are none.
 fn config(settings: &[(String, String)]) -> Value {
-    let values: Vec<Value> = shown_settings(settings).map(|it| text(&it)).collect();
+    texts_or_null(shown_settings(settings).map(|it| text(&it)).collect())
+}
+
+/// An array of texts; NULL if there are none.
+fn texts_or_null(values: Vec<Value>) -> Value {
     match values.is_empty() {
         true => Value::Null,
         false => Value::Array(Box::new(Array {

@@ -237,36 +237,29 @@ impl ser::SerializeMap for Parts<'_> {
     }
 }
 
-impl ser::SerializeStruct for Parts<'_> {
-    type Ok = ();
-    type Error = Error;
+/// The same of what has names for them.
+macro_rules! named_parts {
+    ($($kind:ident,)*) => {
+        $(impl ser::$kind for Parts<'_> {
+            type Ok = ();
+            type Error = Error;
 
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        _: &'static str,
-        value: &T,
-    ) -> Result<(), Error> {
-        self.part(value)
-    }
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                _: &'static str,
+                value: &T,
+            ) -> Result<(), Error> {
+                self.part(value)
+            }
 
-    fn end(self) -> Result<(), Error> {
-        self.leave()
-    }
+            fn end(self) -> Result<(), Error> {
+                self.leave()
+            }
+        })*
+    };
 }
 
-impl ser::SerializeStructVariant for Parts<'_> {
-    type Ok = ();
-    type Error = Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        _: &'static str,
-        value: &T,
-    ) -> Result<(), Error> {
-        self.part(value)
-    }
-
-    fn end(self) -> Result<(), Error> {
-        self.leave()
-    }
+named_parts! {
+    SerializeStruct,
+    SerializeStructVariant,
 }

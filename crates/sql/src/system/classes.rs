@@ -7,11 +7,12 @@ use super::attributes::numbered;
 use super::indexes::{all_indexes, part_indexes, shape_of};
 use super::row_types::row_type;
 use super::sequences::SEQUENCE_COLUMNS;
-use super::{Definition, OWNER, flag, layout, oid, partitions, schema_oid, short, text};
+use super::{
+    Definition, OWNER, flag, layout, oid, partitions, schema_oid, short, text, texts_or_null,
+};
 use crate::planner::Planner;
 use crate::temporary::is_temporary;
-use quintet_base::value::Array;
-use quintet_base::{SqlType, Value};
+use quintet_base::Value;
 
 pub(super) const RELATIONS: &[Definition] = &[Definition {
     name: "pg_class",
@@ -136,15 +137,7 @@ fn options(said: &[(String, String)], more: Option<(&str, &str)>) -> Value {
     let said = said.iter();
     let said = said.map(|(name, value)| text(&format!("{name}={value}")));
     let more = more.map(|(name, value)| text(&format!("{name}={value}")));
-    let values: Vec<Value> = said.chain(more).collect();
-    match values.is_empty() {
-        true => Value::Null,
-        false => Value::Array(Box::new(Array {
-            shape: None,
-            element: SqlType::Text,
-            values,
-        })),
-    }
+    texts_or_null(said.chain(more).collect())
 }
 
 fn classes(planner: &Planner) -> Vec<Vec<Value>> {
