@@ -6,9 +6,12 @@
 //!
 //! ```text
 //!   Waiting ──merge ended, last pin gone──► Listed ──thread──► visit: tidy, one step, publish
-//!      ▲                                       ▲                  │ │
-//!      │                                       └──a step was made─┘ │
-//!      └───────────────────────────────────────────────nothing to do┘
+//!      ▲                                     ▲  ▲                 │ │ │
+//!      │                                     │  └─a step was made─┘ │ │
+//!      │     PutOff ──no merge for long──────┘                      │ │
+//!      │       ▲                              step waits for quiet──┘ │
+//!      │       └──────────────────────────────┘                       │
+//!      └─────────────────────────────────────────────────nothing to do┘
 //! ```
 //!
 //! **Time.** Nothing needs a compaction to be quick, as long as merges do not pile up, and on few processors one that
@@ -19,7 +22,7 @@
 use parking_lot::{Condvar, Mutex};
 use quintet_base::SpaceId;
 use quintet_rt::{Clock, RealClock};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -47,8 +50,9 @@ pub(crate) enum Job {
 }
 
 /// See the header. Filled by merges, unpinning readers and drops; emptied by the thread.
-#[derive(Default)]
 pub(crate) struct Queue {
+    /// How long no merge may have come for there to be quiet.
+    quiet_after: Duration,
     state: Mutex<State>,
     /// Something was put in.
     filled: Condvar,
@@ -58,8 +62,11 @@ pub(crate) struct Queue {
     hurries: AtomicBool,
 }
 
-#[derive(Default)]
 struct State {
+    /// Nanoseconds of the clock at which the last merge came, or the queue was made.
+    merged: u64,
+    /// To be visited when there is quiet.
+    put_off: BTreeSet<SpaceId>,
     /// Spaces to visit; whether a merge has asked, and not only who tidies up.
     visits: BTreeMap<SpaceId, bool>,
     /// Visited last; the next one up is next.
@@ -73,6 +80,43 @@ struct State {
 }
 
 impl Queue {
+    pub(crate) fn quiet_after(quiet_after: Duration) -> Queue {
+        let state = State {
+            merged: RealClock.monotonic_nanos(),
+            put_off: BTreeSet::new(),
+            visits: BTreeMap::new(),
+            last: SpaceId::default(),
+            removals: Vec::new(),
+            behind: false,
+            waiting: 0,
+            stop: false,
+        };
+        Queue {
+            quiet_after,
+            state: Mutex::new(state),
+            filled: Condvar::new(),
+            visited: Condvar::new(),
+            hurries: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether no merge has come for long. If one has, the space is visited again when none does.
+    pub(crate) fn is_quiet_or_put_off(&self, space: SpaceId) -> bool {
+        let mut state = self.state.lock();
+        let is_quiet = self.until_quiet(&state).is_none();
+        if !is_quiet {
+            state.put_off.insert(space);
+        }
+        is_quiet
+    }
+
+    /// How long it is until there is quiet, if no merge comes; `None`: there is.
+    fn until_quiet(&self, state: &State) -> Option<Duration> {
+        let since = RealClock.monotonic_nanos().saturating_sub(state.merged);
+        let left = self.quiet_after.checked_sub(Duration::from_nanos(since))?;
+        (!left.is_zero()).then_some(left)
+    }
+
     pub(crate) fn visit(&self, space: SpaceId) {
         self.state.lock().visits.entry(space).or_default();
         self.filled.notify_one();
@@ -81,6 +125,8 @@ impl Queue {
     /// To be visited, since something was merged into it.
     pub(crate) fn visit_after_merge(&self, space: SpaceId) {
         let mut state = self.state.lock();
+        state.merged = RealClock.monotonic_nanos();
+        state.put_off.remove(&space);
         state.behind |= state.visits.insert(space, true) == Some(true);
         self.look_at_time(&state);
         drop(state);
@@ -130,7 +176,17 @@ impl Queue {
             }
             state.behind = false;
             self.look_at_time(&state);
-            self.filled.wait(&mut state);
+            match self.until_quiet(&state) {
+                _ if state.put_off.is_empty() => self.filled.wait(&mut state),
+                Some(left) => {
+                    self.filled.wait_for(&mut state, left);
+                }
+                None => {
+                    let put_off = std::mem::take(&mut state.put_off);
+                    let visits = put_off.into_iter().map(|space| (space, false));
+                    state.visits.extend(visits);
+                }
+            }
         }
     }
 
@@ -194,7 +250,7 @@ mod tests {
 
     #[test]
     fn jobs_come_once_each_removals_first_and_stop_last() {
-        let queue = Queue::default();
+        let queue = Queue::quiet_after(Duration::from_secs(60));
         for space in [2, 1, 2, 1] {
             queue.visit(SpaceId(space));
         }
@@ -220,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_compaction_has_time_until_two_merges_wait_for_one_visit() {
-        let queue = Queue::default();
+        let queue = Queue::quiet_after(Duration::from_secs(60));
         let space = SpaceId(1);
         queue.visit(space); // the merge has published, and the last pin of what was before has gone
         queue.visit_after_merge(space);
@@ -248,8 +304,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_put_off_is_visited_when_no_merge_has_come_for_long() {
+        const QUIET: Duration = Duration::from_millis(20);
+        let queue = Queue::quiet_after(QUIET);
+        let began = RealClock.monotonic_nanos();
+        queue.visit_after_merge(SpaceId(1));
+        queue.visit_after_merge(SpaceId(2));
+        for space in [1, 2].map(SpaceId) {
+            assert_eq!(queue.next(), Job::Visit(space));
+            // Late, if this thread was not run for so long.
+            let is_quiet = queue.is_quiet_or_put_off(space);
+            assert!(!is_quiet || RealClock.monotonic_nanos() - began >= QUIET.as_nanos() as u64);
+        }
+        // It has a visit of its own coming.
+        queue.visit_after_merge(SpaceId(2));
+        assert_eq!(queue.next(), Job::Visit(SpaceId(2)));
+        assert_eq!(queue.next(), Job::Visit(SpaceId(1)));
+        assert!(queue.is_quiet_or_put_off(SpaceId(1)), "nothing came since");
+    }
+
+    #[test]
     fn a_compaction_that_somebody_waits_for_has_no_time() {
-        let queue = Queue::default();
+        let queue = Queue::quiet_after(Duration::from_secs(60));
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| while !queue.wait_for_visit(Duration::from_secs(1)) {});
             while queue.has_time() {
@@ -264,7 +340,7 @@ mod tests {
     #[test]
     fn a_compaction_rests_twice_as_long_as_it_works() {
         const STRETCHES: u32 = 20;
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(Queue::quiet_after(Duration::from_secs(60)));
         let mut rests = Rests::new(&queue);
         let since = |then| Duration::from_nanos(RealClock.monotonic_nanos() - then);
         let began = RealClock.monotonic_nanos();

@@ -3,6 +3,7 @@
 //! Relies on: nothing.  Promises: defaults that suit a small machine.  Does not: read a file.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Default for the block cache. A quarter of `base::limits::MEMORY_BYTES_DEFAULT`: the component
 /// above keeps the hottest records itself.
@@ -14,6 +15,10 @@ const TABLET_BYTES_DEFAULT: u64 = 32 * 1024 * 1024;
 
 /// Default for open tablet files, well under the usual limit of 1,024 open files in a process.
 const OPEN_FILES_DEFAULT: usize = 256;
+
+/// Default for how long no merge comes before there is quiet. Under load one comes every few seconds: whenever the log's
+/// buffers above are half full.
+const QUIET_DEFAULT: Duration = Duration::from_secs(10);
 
 /// Whether blocks are compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,6 +43,8 @@ pub struct LsmConfig {
     pub open_files_max: usize,
     /// For blocks written from now on; existing ones stay readable.
     pub compression: Compression,
+    /// A compaction that nothing else speaks for is made when no merge has come for so long.
+    pub quiet: Duration,
 }
 
 impl LsmConfig {
@@ -49,6 +56,7 @@ impl LsmConfig {
             tablet_bytes: TABLET_BYTES_DEFAULT,
             open_files_max: OPEN_FILES_DEFAULT,
             compression: Compression::default(),
+            quiet: QUIET_DEFAULT,
         }
     }
 }

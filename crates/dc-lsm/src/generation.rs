@@ -90,6 +90,7 @@ impl Generation for LsmGeneration {
             space: Arc::clone(&pinned.space),
             done: false,
             records: 0,
+            runs: pinned.tablets.runs() as u64,
         }))
     }
 }
@@ -111,11 +112,14 @@ struct LsmScan {
     done: bool,
     /// Passed over.
     records: u64,
+    /// That are merged.
+    runs: u64,
 }
 
 impl Drop for LsmScan {
     fn drop(&mut self) {
         self.space.pages().note_scanned(self.records);
+        self.space.questions().note_scan(self.records, self.runs);
     }
 }
 

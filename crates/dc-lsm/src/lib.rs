@@ -42,6 +42,7 @@
 //! | `files`, `again` | reads of the files, and which blocks are worth keeping |
 //! | `pages` | what the system keeps of the files |
 //! | `space` | one tree: merge, pins, compaction, leftovers |
+//! | `patience` | whether a tree is compacted now or later |
 //! | `versions` | whose turn it is to write a tree's next version |
 //! | `compactor` | the background thread, its queue and its rests |
 //! | `manifest`, `record`, `fault` | bytes on disk, and errors of the tree in our words |
@@ -59,6 +60,7 @@ mod files;
 mod generation;
 mod manifest;
 mod pages;
+mod patience;
 mod record;
 mod space;
 mod store;

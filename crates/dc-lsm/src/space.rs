@@ -20,6 +20,7 @@ use crate::files::OpenFiles;
 use crate::generation::Pinned;
 use crate::manifest::{Listed, Manifest};
 use crate::pages::{Pages, Share};
+use crate::patience::{self, Case, Questions, When, Worn, is_worn};
 use crate::tablet::Tablet;
 use crate::tablets::{Run, Tablets};
 use crate::versions::{Bystander, Versions};
@@ -79,7 +80,7 @@ impl Shared {
             tablet_bytes: config.tablet_bytes,
             compression,
             directory,
-            queue: Arc::default(),
+            queue: Arc::new(Queue::quiet_after(config.quiet)),
             leaving: AtomicU64::new(0),
             _lock: lock,
         }
@@ -107,6 +108,8 @@ pub(crate) struct Space {
     registered: Mutex<HashSet<TableId>>,
     /// Removals that the last compaction of the whole space has left. Written by compactions only.
     removals_left: AtomicU64,
+    /// Since the last compaction.
+    questions: Arc<Questions>,
     /// How many pins there are for each sequence number.
     pins: Mutex<BTreeMap<SeqNo, usize>>,
     /// Whose turn it is to write the tree's next version, and whether that may be done.
@@ -221,6 +224,7 @@ impl Space {
             compacting: Mutex::default(),
             registered: Mutex::default(),
             removals_left: AtomicU64::new(0),
+            questions: Arc::default(),
             pins: Mutex::default(),
             versions,
             leaving: AtomicBool::new(false),
@@ -245,6 +249,10 @@ impl Space {
 
     pub(crate) fn pages(&self) -> &Pages {
         &self.shared.pages
+    }
+
+    pub(crate) fn questions(&self) -> &Questions {
+        &self.questions
     }
 
     /// An empty space without a store, which nobody compacts by himself.
@@ -294,7 +302,7 @@ impl Space {
                 tablets: run.iter().map(tablet).collect(),
             }));
         }
-        let tablets = Tablets::new(runs);
+        let tablets = Tablets::new(runs, &self.questions);
         *known = tablets
             .iter()
             .map(|tablet| (tablet.table().id(), Arc::clone(tablet)))
@@ -465,12 +473,12 @@ impl Space {
             let all_bytes = self.tree.disk_space();
             let removals = self.tree.tombstone_count();
             let left = self.removals_left.fetch_min(removals, Ordering::Relaxed);
-            let is_worn = is_worn(Worn {
+            let is_worn = is_worn(&Worn {
                 removals: removals.saturating_sub(left),
-                records: self.tree.approximate_len() as u64,
+                records: self.records(),
                 bytes: all_bytes,
             });
-            if !is_worn && is_put_off(new.run_count(), new.size(), all_bytes - new.size()) {
+            if !is_worn && !self.is_time(new.run_count(), new.size(), all_bytes) {
                 return Ok(false);
             }
             let before = self.table_files()?;
@@ -493,6 +501,7 @@ impl Space {
                 self.look_at_version(error);
             }
             drop(writing);
+            self.questions.forget();
             self.note_written(&before);
             let after = self.tree.current_version();
             let tables = after.iter_tables().map(Table::id);
@@ -508,6 +517,23 @@ impl Space {
             self.remove_leftovers(|table| !before.contains(table));
             fault::tree("compact", &self.folder, error)
         })
+    }
+
+    /// Whether the tree may compact now, with so many runs and bytes in its newest level. If it is to come when there is
+    /// quiet, the queue is told.
+    fn is_time(&self, runs: usize, new_bytes: u64, all_bytes: u64) -> bool {
+        let case = Case {
+            runs,
+            new_bytes,
+            old_bytes: all_bytes - new_bytes,
+            records: self.records(),
+            questions: self.questions.count(),
+        };
+        match patience::when(&case) {
+            When::Now => true,
+            When::WhenQuiet => self.shared.queue.is_quiet_or_put_off(self.id),
+            When::AfterAnotherMerge => false,
+        }
     }
 
     /// Lets go what no pin needs.
@@ -624,48 +650,6 @@ fn filters() -> FilterPolicy {
     FilterPolicy::new(levels)
 }
 
-/// Overlapping runs from which the tree compacts by itself.
-const RUNS_MIN: usize = 4;
-
-/// Overlapping runs from which compaction is put off no more: a read asks each, most often only its
-/// filter.
-const RUNS_MAX: usize = 12;
-
-/// How many old bytes a compaction may rewrite for one new byte without being put off.
-const OLD_BYTES_PER_NEW: u64 = 8;
-
-/// Whether compaction waits for more: few new bytes would make it rewrite many old ones.
-fn is_put_off(runs: usize, new_bytes: u64, old_bytes: u64) -> bool {
-    (RUNS_MIN..RUNS_MAX).contains(&runs) && new_bytes * OLD_BYTES_PER_NEW < old_bytes
-}
-
-/// Fewer removals are passed over in a moment wherever they are.
-const REMOVALS_MIN: u64 = 256;
-
-/// How many records a compaction of the whole space may rewrite for one removal: as many as bytes for a byte.
-const RECORDS_PER_REMOVAL: u64 = OLD_BYTES_PER_NEW;
-
-/// A larger space is never compacted as a whole: meanwhile it is on the disk twice, and takes seconds.
-const WHOLE_BYTES_MAX: u64 = 256 << 20;
-
-/// What speaks for compacting the whole space.
-struct Worn {
-    /// Marks of removals since the last time.
-    removals: u64,
-    /// Everything that is stored, marks and what they hide included.
-    records: u64,
-    bytes: u64,
-}
-
-/// Whether a space is compacted as a whole because of its removals. A scan that begins where records were
-/// removed, as at the head of a queue, passes over each of them and over what it hides, until both have met in
-/// the deepest level.
-fn is_worn(worn: Worn) -> bool {
-    worn.bytes <= WHOLE_BYTES_MAX
-        && worn.removals >= REMOVALS_MIN
-        && worn.removals * RECORDS_PER_REMOVAL >= worn.records
-}
-
 /// Reads whatever version is the newest when the tree looks. A number taken from `visible` without
 /// a pin would not do: the version it belongs to may be let go before the tree looks.
 const NEWEST: SeqNo = SeqNo::MAX;
@@ -696,47 +680,4 @@ fn remove_temporary_files(folder: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_small_space_with_many_removals_is_worn() {
-        // removals, records, MiB, worn
-        let table = [
-            (1000, 8000, 10, true),
-            (1000, 8001, 10, false),
-            (255, 255, 10, false),
-            (256, 256, 256, true),
-            (256, 256, 257, false),
-        ];
-        for (removals, records, mib, expected) in table {
-            let bytes = mib << 20;
-            let worn = Worn {
-                removals,
-                records,
-                bytes,
-            };
-            assert_eq!(is_worn(worn), expected, "{removals} {records} {mib}");
-        }
-    }
-
-    #[test]
-    fn small_runs_over_much_data_wait_for_each_other_but_not_for_ever() {
-        // runs, new bytes, old bytes, put off
-        let table = [
-            (0, 0, 1000, false), // the tree may have work further down
-            (3, 1, 1000, false), // as above; it leaves these runs alone by itself
-            (4, 1, 1000, true),
-            (4, 200, 1000, false),
-            (11, 1, 1000, true),
-            (12, 1, 1000, false),
-            (4, 1, 0, false),
-        ];
-        for (runs, new, old, expected) in table {
-            assert_eq!(is_put_off(runs, new, old), expected, "{runs} {new} {old}");
-        }
-    }
 }

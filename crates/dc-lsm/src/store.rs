@@ -8,6 +8,7 @@ use crate::config::LsmConfig;
 use crate::fault;
 use crate::generation::LsmGeneration;
 use crate::manifest::{CEILING_AHEAD, Manifest};
+use crate::patience::RUNS_MAX;
 use crate::space::{Shared, Space, name_anew};
 use parking_lot::Mutex;
 use quintet_base::{Lsn, SpaceId};
@@ -22,8 +23,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Overlapping runs in a space above which a merge waits for the compactor: every read has to ask
-/// each of them. More than those from which compaction is put off no more (see `space`).
-const OVERLAPPING_RUNS_MAX: usize = 16;
+/// each of them. More than those from which compaction is put off no more, by what comes while that compaction goes on.
+const OVERLAPPING_RUNS_MAX: usize = RUNS_MAX + 8;
 
 /// How often, and how long each time, a merge waits for the compactor; then it goes on, since a
 /// full log above is worse than slow reads.

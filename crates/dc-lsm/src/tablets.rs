@@ -11,14 +11,20 @@
 #[cfg(test)]
 mod tests;
 
+use crate::patience::Questions;
 use crate::tablet::Tablet;
 use lsm_tree::table::filter::standard_bloom::Builder;
 use lsm_tree::{SeqNo, Slice};
 use quintet_dc::Error;
 use std::sync::Arc;
 
-/// See the header. Newest runs first.
-pub(crate) struct Tablets(Box<[Run]>);
+/// See the header.
+pub(crate) struct Tablets {
+    /// The newest first.
+    runs: Box<[Run]>,
+    /// Of the space that they are of.
+    questions: Arc<Questions>,
+}
 
 /// Tablets without overlaps, ascending.
 pub(crate) struct Run {
@@ -39,12 +45,19 @@ impl Run {
 
 impl Tablets {
     /// Runs, the newest first.
-    pub fn new(runs: Vec<Run>) -> Tablets {
-        Tablets(runs.into())
+    pub fn new(runs: Vec<Run>, questions: &Arc<Questions>) -> Tablets {
+        Tablets {
+            runs: runs.into(),
+            questions: Arc::clone(questions),
+        }
+    }
+
+    pub fn runs(&self) -> usize {
+        self.runs.len()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Tablet>> {
-        self.0.iter().flat_map(|run| &run.tablets)
+        self.runs.iter().flat_map(|run| &run.tablets)
     }
 
     /// What is stored for a key, as of a sequence number.
@@ -56,7 +69,7 @@ impl Tablets {
     /// indexes and filters, is read here if it is not in memory. Errors are left to the read.
     pub fn announce(&self, key: &[u8], at: SeqNo) {
         let hash = Builder::get_hash(key);
-        for run in &self.0 {
+        for run in &self.runs {
             let Some(tablet) = run.find(key) else {
                 continue;
             };
@@ -71,20 +84,28 @@ impl Tablets {
     /// As [`Tablets::get`], but as if tablets of merges before `since` were not there.
     pub fn get_since(&self, since: SeqNo, key: &[u8], at: SeqNo) -> Result<Option<Slice>, Error> {
         let hash = Builder::get_hash(key);
-        for run in &self.0 {
+        let mut asked = 0;
+        let mut found = None;
+        for run in &self.runs {
             let Some(tablet) = run.find(key) else {
                 continue;
             };
             if tablet.table().get_highest_seqno() < since {
                 continue;
             }
-            if !run.is_deepest && !tablet.may_have(key, hash)? {
-                continue;
+            if !run.is_deepest {
+                asked += 1;
+                if !tablet.may_have(key, hash)? {
+                    continue;
+                }
             }
-            if let Some(version) = tablet.get(key, at)? {
-                return Ok((!version.is_tombstone()).then_some(version.value));
+            found = tablet.get(key, at)?;
+            if found.is_some() {
+                break;
             }
         }
-        Ok(None)
+        self.questions.note_read(hash, asked);
+        let found = found.filter(|version| !version.is_tombstone());
+        Ok(found.map(|version| version.value))
     }
 }

@@ -12,12 +12,20 @@ const SPACE: SpaceId = SpaceId(4);
 /// Folder 0 belongs to the first space of a store.
 const FOLDER: &str = "spaces/0";
 
+/// Compactions come as soon as there is something to compact.
+fn config(directory: &Path) -> LsmConfig {
+    LsmConfig {
+        quiet: Duration::ZERO,
+        ..LsmConfig::new(directory)
+    }
+}
+
 fn open(directory: &Path) -> LsmStore {
-    LsmStore::open(&LsmConfig::new(directory)).unwrap()
+    LsmStore::open(&config(directory)).unwrap()
 }
 
 fn refused(directory: &Path) -> Error {
-    match LsmStore::open(&LsmConfig::new(directory)) {
+    match LsmStore::open(&config(directory)) {
         Ok(_) => panic!("opened"),
         Err(error) => error,
     }

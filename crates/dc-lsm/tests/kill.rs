@@ -50,7 +50,7 @@ fn a_store_killed_at_random_moments_keeps_what_it_answered_for() {
         begun = begun.max(last_begun);
         let least = redo_start.max(last_stable);
 
-        let store = LsmStore::open(&LsmConfig::new(directory.path())).unwrap();
+        let store = LsmStore::open(&config(directory.path())).unwrap();
         let found = store.redo_start().0;
         assert!(
             (least..=begun).contains(&found),
@@ -74,7 +74,7 @@ fn the_process_that_is_killed() {
     let Some(directory) = std::env::var_os(DIRECTORY_VARIABLE) else {
         return;
     };
-    let store = LsmStore::open(&LsmConfig::new(directory)).unwrap();
+    let store = LsmStore::open(&config(Path::new(&directory))).unwrap();
     let mut out = std::io::stdout();
     for round in store.redo_start().0 + 1..ROUNDS_MAX {
         writeln!(out, "\nbegin {round}").unwrap();
@@ -232,4 +232,12 @@ fn run(round: u64, space: SpaceId) -> Vec<Operation> {
         change,
     };
     run.into_iter().map(operation).collect()
+}
+
+/// Compactions come as soon as there is something to compact.
+fn config(directory: &Path) -> LsmConfig {
+    LsmConfig {
+        quiet: Duration::ZERO,
+        ..LsmConfig::new(directory)
+    }
 }

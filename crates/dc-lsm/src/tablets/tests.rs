@@ -8,6 +8,7 @@ use quintet_base::Lsn;
 use quintet_dc::{Error, Operation};
 use quintet_rt::{Disk, Rand, RealDisk, disk};
 use std::sync::Arc;
+use std::time::Duration;
 
 const MERGES: u64 = 60;
 const KEYS: u64 = 20_000;
@@ -26,6 +27,7 @@ fn small_space(directory: &tempfile::TempDir) -> Arc<Space> {
         tablet_bytes: 32 << 10,
         cache_bytes: 128 << 10,
         open_files_max: 8,
+        quiet: Duration::ZERO,
         ..LsmConfig::new(directory.path())
     })
 }
@@ -89,7 +91,7 @@ fn reads_answer_as_the_tree_does_at_every_pin() {
     (0..KEYS).for_each(|number| compare(&pin, &key(number)));
     let levels: Vec<(bool, usize)> = pin
         .tablets
-        .0
+        .runs
         .iter()
         .map(|run| (run.is_deepest, run.tablets.len()))
         .collect();

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 type Moment = Box<dyn FnOnce(&AtomicBool) + Send>;
 
@@ -54,7 +55,10 @@ impl Rig {
     fn new(runs: u64) -> Rig {
         let directory = tempfile::tempdir().unwrap();
         let rig = Rig {
-            space: Space::alone(&LsmConfig::new(directory.path())),
+            space: Space::alone(&LsmConfig {
+                quiet: Duration::ZERO,
+                ..LsmConfig::new(directory.path())
+            }),
             _directory: directory,
         };
         for position in 1..=runs {
