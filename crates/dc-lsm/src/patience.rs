@@ -29,8 +29,8 @@ pub(crate) const RUNS_MAX: usize = 12;
 /// How many old bytes a compaction may rewrite for one new byte without being put off.
 const OLD_BYTES_PER_NEW: u64 = 8;
 
-/// So many questions take as long as rewriting a record: 0.1 to 0.2 µs each, if what is asked is in memory, and 0.4 to 0.5.
-const QUESTIONS_PER_RECORD: u64 = 3;
+/// So many questions take as long as rewriting a record: some 0.2 µs each, if what is asked is in memory, and 0.4 to 0.5.
+const QUESTIONS_PER_RECORD: u64 = 2;
 
 /// To begin a scan, so many for each run: its index and a block.
 const QUESTIONS_PER_SCANNED_RUN: u64 = 10;
@@ -166,11 +166,11 @@ mod tests {
             ((3, 900, 100, 1_000_000), Later),
             ((4, 1, 1000, 0), Later),
             ((4, 200, 1000, 0), Quiet),
-            ((4, 1, 0, 2999), Quiet),
-            ((4, 1, 0, 3000), Now),
-            ((11, 1, 1000, 2999), Later),
-            ((11, 1, 1000, 3000), Now),
-            ((11, 200, 1000, 2999), Quiet),
+            ((4, 1, 0, 1999), Quiet),
+            ((4, 1, 0, 2000), Now),
+            ((11, 1, 1000, 1999), Later),
+            ((11, 1, 1000, 2000), Now),
+            ((11, 200, 1000, 1999), Quiet),
             ((12, 1, 1000, 0), Now),
         ];
         for ((runs, new_bytes, old_bytes, questions), expected) in table {
