@@ -78,6 +78,21 @@ pub(crate) fn named<'a>(planner: &Planner<'a>, call: &FuncCall) -> Vec<&'a Arc<S
     let Some((schema, name)) = parts(planner, call) else {
         return Vec::new();
     };
+    meant(planner, schema, name)
+}
+
+/// The routines that a name may mean, those of large objects among them.
+fn meant<'a>(
+    planner: &Planner<'a>,
+    schema: Option<&str>,
+    name: &str,
+) -> Vec<&'a Arc<StoredRoutine>> {
+    if schema.is_none_or(|schema| schema == "pg_catalog") {
+        let built_in = planner.large_object_routines(name);
+        if !built_in.is_empty() {
+            return built_in;
+        }
+    }
     planner.find_routines(schema, name)
 }
 
@@ -152,7 +167,7 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
     let types: Vec<SqlType> = types.collect();
     let mut candidates = Vec::new();
     let mut unknown = None;
-    for stored in planner.find_routines(schema, name) {
+    for stored in meant(planner, schema, name) {
         let signature = stored.signature(planner.catalog())?;
         let Some(places) = places(signature, &given, (procedure, call.func_variadic)) else {
             continue;
