@@ -179,6 +179,23 @@ def writers_of_one_object_wait_for_each_other_and_lose_nothing():
 
 
 @test
+def a_descriptor_that_reads_goes_on_reading_what_it_was_opened_with():
+    with server() as one, one.connect() as reader, one.connect() as writer:
+        for number, level in enumerate(["read committed", "repeatable read"]):
+            object = 50010 + number
+            writer.execute(f"select lo_from_bytea({object}, decode(repeat('61', 5000), 'hex'))")
+            reader.execute(f"begin isolation level {level}")
+            equal(reader.execute(f"select lo_open({object}, {READ}), lo_open({object}, {READ | WRITE})").fetchone(), (0, 1))
+            writer.execute(f"select lo_put({object}, 0, decode(repeat('62', 6000), 'hex'))")
+            equal(reader.execute("select loread(0, 3), lo_lseek(0, 0, 2), lo_lseek(0, 1, 0)").fetchone(), (b"aaa", 5000, 1))
+            equal(reader.execute("select loread(0, 9000)").fetchone(), (b"a" * 4999,))
+            if level == "read committed":
+                equal(reader.execute("select loread(1, 9000)").fetchone(), (b"b" * 6000,))
+                equal(reader.execute(f"select loread(lo_open({object}, {READ}), 3)").fetchone(), (b"bbb",))
+            reader.execute("commit")
+
+
+@test
 def who_writes_an_object_keeps_it_from_going():
     if Options.reference:
         return

@@ -87,13 +87,21 @@ fn meant<'a>(
     schema: Option<&str>,
     name: &str,
 ) -> Vec<&'a Arc<StoredRoutine>> {
-    if schema.is_none_or(|schema| schema == "pg_catalog") {
-        let built_in = planner.large_object_routines(name);
-        if !built_in.is_empty() {
-            return built_in;
+    let mut found = match schema {
+        None | Some("pg_catalog") => planner.large_object_routines(name),
+        Some(_) => Vec::new(),
+    };
+    let built_in = found.len();
+    let key = |stored: &StoredRoutine| Some(stored.signature(planner.catalog()).ok()?.key());
+    for stored in planner.find_routines(schema, name) {
+        // pg_catalog comes first on the path.
+        let own = if built_in > 0 { key(stored) } else { None };
+        let hides = |other: &&Arc<StoredRoutine>| own.is_some() && key(other) == own;
+        if !found[..built_in].iter().any(hides) {
+            found.push(stored);
         }
     }
-    planner.find_routines(schema, name)
+    found
 }
 
 fn parts<'c>(planner: &Planner, call: &'c FuncCall) -> Option<(Option<&'c str>, &'c str)> {
