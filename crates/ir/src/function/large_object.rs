@@ -341,8 +341,8 @@ fn granted(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
         if let Some(item) = list.get_mut(place + 2) {
             match (grant, option) {
                 (true, false) => *item |= bits,
-                (true, true) => *item |= bits | bits * GRANTABLE,
-                (false, false) => *item &= !(bits | bits * GRANTABLE),
+                (true, true) => *item |= bits | (bits * GRANTABLE),
+                (false, false) => *item &= !(bits | (bits * GRANTABLE)),
                 (false, true) => *item &= !(bits * GRANTABLE),
             }
         }
