@@ -8,6 +8,8 @@ import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.util.Arrays;
 import java.util.Properties;
+import org.postgresql.largeobject.LargeObject;
+import org.postgresql.largeobject.LargeObjectManager;
 
 public class PgJdbc {
     interface Check {
@@ -30,6 +32,7 @@ public class PgJdbc {
         run("each_level", PgJdbc::levels);
         run("error_codes", PgJdbc::errors);
         run("savepoints", PgJdbc::savepoints);
+        run("large_objects", PgJdbc::largeObjects);
         run("metadata_names_keys_and_indexes", PgJdbc::metadata);
         run("is_valid_sends_an_empty_query", connection -> equal(connection.isValid(5), true));
     }
@@ -64,6 +67,74 @@ public class PgJdbc {
             text.append("; ");
         }
         return text.toString();
+    }
+
+    // The manager calls functions by their numbers; Blob and Clob stand on it, as Hibernate's @Lob does.
+    static void largeObjects(Connection connection) throws Exception {
+        connection.setAutoCommit(false);
+        LargeObjectManager manager = connection.unwrap(org.postgresql.PGConnection.class).getLargeObjectAPI();
+        long id = manager.createLO();
+        byte[] bytes = new byte[300_000];
+        for (int i = 0; i < bytes.length; i++) bytes[i] = (byte) (i * 31 + i / 2048);
+        try (LargeObject object = manager.open(id)) {
+            object.write(bytes);
+            equal(object.tell(), bytes.length);
+            object.seek(100_000);
+            object.write(new byte[] {1, 2, 3});
+            object.seek64(-5, LargeObject.SEEK_END);
+            equal(object.tell64(), 299_995L);
+            equal(object.read(100).length, 5);
+            object.truncate(200_000);
+            equal(object.size(), 200_000);
+        }
+        System.arraycopy(new byte[] {1, 2, 3}, 0, bytes, 100_000, 3);
+        connection.commit();
+        try (LargeObject object = manager.open(id, LargeObjectManager.READ)) {
+            equal(Arrays.equals(object.getInputStream().readAllBytes(), Arrays.copyOf(bytes, 200_000)), true);
+        }
+        manager.delete(id);
+        connection.commit();
+        try {
+            manager.open(id);
+            throw new AssertionError("it is still there");
+        } catch (SQLException error) {
+            equal(error.getSQLState(), "42704");
+        }
+        connection.rollback();
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("create table t (id int primary key, body oid, words oid)");
+        }
+        try (PreparedStatement insert = connection.prepareStatement("insert into t values (1, ?, ?)")) {
+            insert.setBlob(1, new java.io.ByteArrayInputStream(bytes), bytes.length);
+            insert.setClob(2, new javax.sql.rowset.serial.SerialClob("over words ".repeat(10_000).toCharArray()));
+            insert.executeUpdate();
+        }
+        connection.commit();
+        try (Statement statement = connection.createStatement(); ResultSet rows = statement.executeQuery("select body, words from t")) {
+            rows.next();
+            Blob blob = rows.getBlob(1);
+            equal(blob.length(), (long) bytes.length);
+            equal(Arrays.equals(blob.getBytes(2049, 5000), Arrays.copyOfRange(bytes, 2048, 7048)), true);
+            blob.setBytes(1, new byte[] {9, 9});
+            blob.truncate(10);
+            equal(blob.length(), 10L);
+            Clob clob = rows.getClob(2);
+            equal(clob.getSubString(1, 10), "over words");
+        }
+        connection.rollback();
+        try (Statement statement = connection.createStatement();
+             ResultSet rows = statement.executeQuery("select length(lo_get(body)), lo_unlink(body), lo_unlink(words) from t")) {
+            rows.next();
+            equal(rows.getInt(1), bytes.length);
+        }
+        connection.commit();
+        connection.setAutoCommit(true);
+        try {
+            manager.createLO();
+            throw new AssertionError("without a transaction");
+        } catch (SQLException error) {
+            equal(error.getMessage().contains("auto-commit"), true);
+        }
     }
 
     static void metadata(Connection connection) throws SQLException {

@@ -69,6 +69,12 @@ id! {
 /// a crash leaves of them is nobody's.
 pub const TEMPORARY: Range<u32> = 1 << 27..1 << 28;
 
+/// With the number of a database (0: the first): the space of its large objects' pages, and their counter.
+pub const LARGE_OBJECT_PAGES: u32 = 1 << 28;
+
+/// With the number of a database: the space of what is known of its large objects.
+pub const LARGE_OBJECTS: u32 = 1 << 29;
+
 impl SpaceId {
     /// Whether it is of a temporary table, which its session alone can name.
     pub fn is_temporary(self) -> bool {

@@ -1,6 +1,6 @@
 //! `quintet dump`: a database as SQL that Quintet and PostgreSQL read.
 //!
-//! Relies on: `quintet_schema()` of the server, and COPY.  Promises: all rows are of one snapshot, and the schema is
+//! Relies on: `quintet_schema()` of the server, and COPY; `pg_largeobject`, which superusers alone may read.  Promises: all rows are of one snapshot, and the schema is
 //! that of the snapshot; else it fails and says so.  Does not: dump users, options, or key-value buckets.
 
 use crate::arguments::DumpArguments;
@@ -44,6 +44,9 @@ pub fn dump(arguments: &DumpArguments) -> Result<(), Exit> {
         }
         for line in of("data").filter(|_| !arguments.schema_only) {
             rows(client, line, &mut out).await?;
+        }
+        if !arguments.schema_only {
+            large_objects(client, &mut out).await?;
         }
         for line in of("sequence").filter(|_| !arguments.schema_only) {
             out.text(&format!("{};\n\n", line.statement))?;
@@ -96,6 +99,85 @@ async fn rows(client: &Client, table: &Line, out: &mut Out) -> Result<(), Exit> 
         out.bytes(&data)?;
     }
     out.text("\\.\n\n")
+}
+
+/// Pages of a large object that are read, and written, at once.
+const PAGES: i32 = 128;
+const PAGE_BYTES: i64 = 2048;
+
+async fn large_objects(client: &Client, out: &mut Out) -> Result<(), Exit> {
+    let text = "SELECT oid, pg_catalog.quote_literal(pg_catalog.obj_description(oid, 'pg_largeobject')) \
+                FROM pg_catalog.pg_largeobject_metadata ORDER BY oid";
+    let objects = client.query(text, &[]).await.map_err(refused)?;
+    for row in objects {
+        let (object, comment): (u32, Option<String>) = (row.get(0), row.get(1));
+        out.text(&format!("SELECT pg_catalog.lo_create('{object}');\n"))?;
+        pages(client, object, out).await?;
+        if let Some(comment) = comment {
+            out.text(&format!("COMMENT ON LARGE OBJECT {object} IS {comment};\n"))?;
+        }
+        out.text("\n")?;
+    }
+    Ok(())
+}
+
+/// The bytes of a large object, but where it has none.
+async fn pages(client: &Client, object: u32, out: &mut Out) -> Result<(), Exit> {
+    let text = format!(
+        "SELECT pageno, data FROM pg_catalog.pg_largeobject WHERE loid = $1 AND pageno > $2 ORDER BY pageno LIMIT {PAGES}"
+    );
+    let statement = client.prepare(&text).await.map_err(refused)?;
+    let mut last = -1_i32;
+    let mut ends_empty = false;
+    loop {
+        let rows = client.query(&statement, &[&object, &last]).await;
+        let rows = rows.map_err(refused)?;
+        let mut open = false;
+        let mut end = 0;
+        for row in &rows {
+            let (number, data): (i32, &[u8]) = (row.get(0), row.get(1));
+            last = number;
+            ends_empty = data.is_empty();
+            if ends_empty {
+                continue;
+            }
+            let begin = i64::from(number) * PAGE_BYTES;
+            if open && begin != end {
+                out.text("');\n")?;
+                open = false;
+            }
+            if !open {
+                out.text(&format!(
+                    "SELECT pg_catalog.lo_put('{object}', {begin}, '\\x"
+                ))?;
+                open = true;
+            }
+            out.text(&hex(data))?;
+            end = begin + data.len() as i64;
+        }
+        if open {
+            out.text("');\n")?;
+        }
+        if rows.is_empty() {
+            break;
+        }
+    }
+    if ends_empty && last > 0 {
+        let size = i64::from(last) * PAGE_BYTES;
+        out.text(&format!(
+            "SELECT pg_catalog.lo_truncate64(pg_catalog.lo_open('{object}', 131072), {size});\n"
+        ))?;
+    }
+    Ok(())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |digit: u8| char::from(DIGITS[usize::from(digit & 15)]);
+    let pairs = bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(*byte)]);
+    pairs.collect()
 }
 
 /// Where it goes.

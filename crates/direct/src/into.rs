@@ -7,6 +7,7 @@
 use crate::context::{Around, Context, Env, STATEMENT_MEMORY_MAX, Stop, Workspace, row_bytes};
 use crate::cursor::Cursor;
 use crate::lock::runs_whole;
+use crate::moment;
 use crate::run::{Restarts, run_whole, stop_outside_a_run};
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
 use quintet_ir::routine::{Into, Slot};
@@ -23,6 +24,7 @@ pub(crate) fn first_row(
     match statement {
         Statement::Query(plan) if !runs_whole(plan) => {
             context.txn.begin_statement();
+            moment::settle(context);
             context.txn.show_state();
             let mut env = Env::new(context, workspace);
             env.release_all();

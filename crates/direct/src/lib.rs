@@ -21,6 +21,7 @@
 //! |---|---|
 //! | `run` | [`Run`]: one execution of a statement; restarts |
 //! | `call`, `guard`, `turns`, `raise`, `into` | calls of routines, step by step |
+//! | `moment` | what a statement of a routine reads, if not the newest state |
 //! | `dynamic` | steps of a call that others plan and run for it |
 //! | `portals` | steps of a call about cursors of its session |
 //! | `ahead` | what a call will read is announced before it begins |
@@ -76,6 +77,7 @@ mod late_key;
 mod lean;
 mod lock;
 mod lookup;
+mod moment;
 mod nested;
 mod outer_ahead;
 mod packed;

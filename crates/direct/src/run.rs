@@ -22,6 +22,7 @@ use crate::direct::Direct;
 use crate::dynamic::{Answer, Asked};
 use crate::insert::Written;
 use crate::lock::{Target, known_target, runs_whole};
+use crate::moment;
 use crate::references::settle_after;
 use crate::{insert, update};
 use quintet_base::limits::STATEMENT_RESTARTS_MAX;
@@ -398,6 +399,7 @@ pub(crate) fn run_whole(
             .host
             .cursors()
             .map(|cursors| cursors.borrow().clone());
+        moment::settle(context);
         let mut env = Env::new(context, workspace);
         env.around = Some(around);
         env.release_all();

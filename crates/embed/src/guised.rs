@@ -84,6 +84,10 @@ impl Host for Guised<'_> {
         self.name.as_deref().unwrap_or_else(|| self.host.user())
     }
 
+    fn role(&self) -> RoleId {
+        self.role
+    }
+
     fn is_restricted(&self) -> bool {
         !self.host.schema.catalog.roles().is_superuser(self.role)
     }

@@ -412,6 +412,16 @@ impl quintet_ir::Host for SessionHost {
         self.schema.catalog.roles().name(role)
     }
 
+    fn role(&self) -> RoleId {
+        self.settings.identity.current()
+    }
+
+    fn large_object_number(&self) -> SqlResult<u32> {
+        let numbers = self.schema.catalog.large_object_numbers();
+        let number = self.direct.nextval(numbers)?;
+        Ok(u32::try_from(number).unwrap_or(0))
+    }
+
     fn is_restricted(&self) -> bool {
         !self.schema.catalog.roles().is_superuser(self.role())
     }

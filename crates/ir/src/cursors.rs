@@ -1,4 +1,5 @@
-//! Cursors that routines open: rows by a name, and where each stands.
+//! Cursors that routines open: rows by a name, and where each stands; beside them the descriptors of large objects, which come and go
+//! with the same moments.
 //!
 //! Relies on: nothing.  Promises: a cursor has all its rows from the moment that it is opened, so it goes either way and sees no
 //! later change; what was there at a moment can be put back.  Does not: run queries, or know the portals of clients.
@@ -7,6 +8,7 @@
 //!   place   0 before the first row   1 … n on a row   n + 1 behind the last
 //! ```
 
+use crate::large_objects::{Descriptor, Descriptors, Moment, State};
 use crate::statement::OutputColumn;
 use quintet_base::limits::HELD_BYTES_MAX;
 use quintet_base::{SqlError, SqlResult, SqlState, TableId, Value};
@@ -79,8 +81,14 @@ fn moved(at: usize, by: i64, end: usize) -> usize {
 #[derive(Clone, Default, Debug)]
 pub struct Cursors {
     named: BTreeMap<String, Cursor>,
-    /// How many have been opened: each has a number.
+    /// How many have been opened, descriptors of large objects among them: each has a number.
     opened: u64,
+    /// Of large objects.
+    descriptors: Descriptors,
+    /// What the next statement of a routine reads.
+    pub moment: Moment,
+    /// What one has read that was to keep it.
+    pub kept: Option<State>,
     /// How many names have been made.
     unnamed: u64,
 }
@@ -202,9 +210,37 @@ impl Cursors {
         self.named.remove(name).is_some()
     }
 
-    /// A transaction ends: those that no loop goes through end with it; with `all`, every one.
+    /// Forgets every one.
+    pub fn close_all(&mut self) {
+        self.named.clear();
+    }
+
+    /// Opens a large object: the descriptor's number.
+    ///
+    /// # Errors
+    /// As [`Descriptors::open`].
+    pub fn open_object(&mut self, object: u32, writes: bool) -> SqlResult<i32> {
+        self.opened += 1;
+        self.descriptors.open(Descriptor {
+            number: self.opened,
+            object,
+            place: 0,
+            writes,
+            reads: self.kept.take().filter(|_| !writes),
+        })
+    }
+
+    /// Descriptors of large objects.
+    pub fn descriptors(&mut self) -> &mut Descriptors {
+        &mut self.descriptors
+    }
+
+    /// A transaction ends: descriptors are closed, and cursors that no loop goes through; with `all`, every one.
     pub fn end_transaction(&mut self, all: bool) {
         self.named.retain(|_, cursor| !all && cursor.opening.pinned);
+        self.descriptors.clear();
+        self.moment = Moment::Newest;
+        self.kept = None;
     }
 
     /// What has been opened until now, for [`Cursors::back_to`].
@@ -215,6 +251,7 @@ impl Cursors {
     /// Those opened since then were never there.
     pub fn back_to(&mut self, opened: u64) {
         self.named.retain(|_, cursor| cursor.number <= opened);
+        self.descriptors.back_to(opened);
     }
 }
 

@@ -218,6 +218,17 @@ pub trait Host {
         bytes[8..].copy_from_slice(&self.random().to_be_bytes());
         bytes
     }
+    /// A number for a new large object, which may be another's already.
+    ///
+    /// # Errors
+    /// `0A000` where nobody keeps any.
+    fn large_object_number(&self) -> SqlResult<u32> {
+        Err(SqlError::unsupported("large objects here"))
+    }
+    /// Whose privileges count.
+    fn role(&self) -> RoleId {
+        RoleId::BOOTSTRAP
+    }
     /// nextval.
     fn nextval(&self, sequence: SequenceId) -> SqlResult<i64>;
     /// currval: what nextval gave this session last; `55000` if it never did.

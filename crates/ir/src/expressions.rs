@@ -6,7 +6,7 @@
 use crate::code::Operation;
 use crate::elements::Sought;
 use crate::expr::Expr;
-use crate::function::{HIDES_ROWS, Volatility};
+use crate::function::{HIDES_ROWS, Volatility, large_object};
 use crate::plan::{Access, KeyRange, Path, Plan, SortKey};
 use crate::routine::{Callee, Into};
 use crate::statement::{ConflictAction, Insert, Statement};
@@ -105,9 +105,11 @@ pub fn leaves_no_trace(expr: &Expr) -> bool {
     traceless
 }
 
-/// True if an expression asks whose rows are shown ([`crate::Host::hides_rows`]): what it gives is one session's.
+/// True if an expression asks whose rows are shown ([`crate::Host::hides_rows`]), or for the session's large objects: what it gives is
+/// one session's.
 pub fn asks_whose_rows(expr: &Expr) -> bool {
-    let mut asks = matches!(expr, Expr::Call { function, .. } if function.name == HIDES_ROWS);
+    let is_own = |name: &str| name == HIDES_ROWS || name.starts_with(large_object::PREFIX);
+    let mut asks = matches!(expr, Expr::Call { function, .. } if is_own(function.name));
     let mut look = |part: &Expr| asks = asks || asks_whose_rows(part);
     inside(expr, &mut look);
     expr.for_each_part(&mut look);

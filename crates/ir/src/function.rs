@@ -19,6 +19,7 @@
 //! | `format` | format() |
 //! | `fuzzy` | what the extension `fuzzystrmatch` brings |
 //! | `hash` | hashtext |
+//! | `large_object` | what the routines of large objects are made of |
 //! | `like`, `pattern` | LIKE; regular expressions |
 //! | `record` | rows, as values and as text |
 //! | `domain` | what a value of a domain must be |
@@ -67,6 +68,7 @@ pub(crate) mod json;
 pub mod json_rows;
 pub mod jsonpath;
 mod keywords;
+pub mod large_object;
 mod like;
 pub(crate) use like::like;
 mod math;
@@ -274,6 +276,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         range::CONSTRUCTORS,
         json::make::FUNCTIONS,
         system::FUNCTIONS,
+        large_object::FUNCTIONS,
         array::OF_VECTORS,
         caseless::FUNCTIONS,
         pairs::FUNCTIONS,

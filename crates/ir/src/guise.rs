@@ -42,6 +42,10 @@ macro_rules! ask_as_whoever_it_is {
             self.host.user()
         }
 
+        fn role(&self) -> ::quintet_base::RoleId {
+            self.host.role()
+        }
+
         fn is_restricted(&self) -> bool {
             self.host.is_restricted()
         }
@@ -234,6 +238,10 @@ macro_rules! ask_the_session {
 
         fn process_id(&self) -> i32 {
             self.host.process_id()
+        }
+
+        fn large_object_number(&self) -> ::quintet_base::SqlResult<u32> {
+            self.host.large_object_number()
         }
 
         fn transaction_number(&self) -> SqlResult<i64> {

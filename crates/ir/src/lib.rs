@@ -37,6 +37,7 @@
 //! | `guise`, `condition` | in whose name and with which settings a routine runs; the names of errors that it may catch |
 //! | `dynamic` | statements of routines that are planned when they are reached |
 //! | `cursors` | rows by a name that routines open, go through and leave to others |
+//! | `large_objects` | descriptors of large objects, and their pages |
 //! | `text` | programs as text that reads back |
 //! | `validate` | whether a program is one |
 
@@ -59,6 +60,7 @@ pub mod fold;
 pub mod formula;
 pub mod function;
 pub mod guise;
+pub mod large_objects;
 pub mod partition;
 pub mod plan;
 pub mod point;

@@ -164,7 +164,9 @@ impl Guest {
             }
             Message::Terminate => return Err(Close::Gone),
             Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => Ok(()),
-            Message::FunctionCall => Err(SqlError::unsupported("the function call message").into()),
+            Message::FunctionCall(_) => {
+                Err(SqlError::unsupported("the function call message").into())
+            }
             Message::Password(_) => {
                 return Err(Close::Fatal(SqlError::new(
                     SqlState::PROTOCOL_VIOLATION,

@@ -10,6 +10,7 @@
 //!            ▼                                                                            │
 //!   Q ► query: each statement, commit ────────────────────────────► ReadyForQuery ────────┤
 //!   P B D C ► prepare ── error ► skip to Sync                                             │
+//!   F ► function: the call, commit ───────────────────────────────► ReadyForQuery ────────┤
 //!   E ► execute ──────── error ► skip to Sync                                             │
 //!   S ► sync: commit ─────────────────────────────────────────────► ReadyForQuery ────────┘
 //! ```
@@ -22,9 +23,11 @@
 //! | `connection` | the loop, reading, writing, the end |
 //! | `connection/prepare` | Parse, Bind, Describe, Close |
 //! | `connection/statement` | Query, Execute, Sync; waiting |
+//! | `connection/function` | FunctionCall |
 //! | `connection/copy` | COPY FROM STDIN |
 
 mod copy;
+mod function;
 mod prepare;
 mod statement;
 
@@ -112,7 +115,12 @@ pub(crate) struct Connection {
 enum Next {
     Nothing,
     Query(Vec<SimpleStatement>),
-    Execute { portal: String, max_rows: usize },
+    Execute {
+        portal: String,
+        max_rows: usize,
+    },
+    /// A function was called by its number.
+    Function,
     Sync,
     Flush,
 }
@@ -212,6 +220,7 @@ impl Connection {
             Next::Nothing => Ok(()),
             Next::Query(statements) => self.query(statements).await,
             Next::Execute { portal, max_rows } => self.execute(&portal, max_rows).await,
+            Next::Function => self.function().await,
             Next::Sync => self.sync().await,
             Next::Flush => self.flush().await,
         }
@@ -241,7 +250,10 @@ impl Connection {
                 Message::Sync => Ok(Next::Sync),
                 Message::Flush => Ok(Next::Flush),
                 Message::Terminate => return Err(Close::Gone),
-                Message::FunctionCall => Err(SqlError::unsupported("the function call message")),
+                Message::FunctionCall(call) => {
+                    function::prepare(&mut self.session, &mut self.formats, &call)
+                        .map(|()| Next::Function)
+                }
                 // A client may still be sending when its COPY has already failed.
                 Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {
                     Ok(Next::Nothing)

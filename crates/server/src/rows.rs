@@ -93,6 +93,8 @@ pub(crate) enum Announce {
     Columns,
     /// Describe has (extended protocol).
     Nothing,
+    /// Nobody: the value of the one row is the result of a function that was called by its number.
+    Result,
 }
 
 /// Takes a statement's rows.
@@ -132,20 +134,25 @@ impl RowSink for Rows<'_> {
     }
 
     fn row(&mut self, values: &[Value]) -> SqlResult<Flow> {
-        if !self.typed.is_empty() {
+        let start = self.out.len();
+        if self.typed.is_empty() {
+            match self.formats {
+                // Known once for all columns, so that the choice is out of the loop.
+                Formats::Text => backend::row(self.out, values, |_| Format::Text, self.context)?,
+                Formats::Binary => {
+                    backend::row(self.out, values, |_| Format::Binary, self.context)?;
+                }
+                mixed => backend::row(self.out, values, |i| mixed.of(i), self.context)?,
+            }
+        } else {
             let ty = |i: usize, value: &Value| {
                 let found = self.typed.iter().find(|(place, _)| *place == i);
                 found.map_or_else(|| value.natural_type(), |(_, ty)| *ty)
             };
             backend::typed_row(self.out, values, |i| self.formats.of(i), ty, self.context)?;
-            *self.given += 1;
-            return Ok(self.flow());
         }
-        match self.formats {
-            // Known once for all columns, so that the choice is out of the loop.
-            Formats::Text => backend::row(self.out, values, |_| Format::Text, self.context)?,
-            Formats::Binary => backend::row(self.out, values, |_| Format::Binary, self.context)?,
-            mixed => backend::row(self.out, values, |i| mixed.of(i), self.context)?,
+        if self.announce == Announce::Result {
+            backend::row_is_result(self.out, start);
         }
         *self.given += 1;
         Ok(self.flow())

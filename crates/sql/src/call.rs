@@ -25,33 +25,12 @@ use quintet_ir::aggregate::{
 use quintet_ir::cast::cast_context;
 use quintet_ir::function::extension::is_of_extension;
 use quintet_ir::function::jsonpath::{PARAMETERS, default_of, has_parameters};
+use quintet_ir::function::large_object::PREFIX as LARGE_OBJECT;
 use quintet_ir::function::{Called, does_not_exist, is_function_name, other_call};
 use quintet_ir::plan::SortKey;
 use quintet_ir::window::WindowFunction;
 use quintet_ir::{CompareOp, Expr};
 use std::cell::RefCell;
-
-/// Functions of large objects, which are not there. A client that asks for one should hear that, and not of types to write.
-const LARGE_OBJECTS: [&str; 18] = [
-    "lo_close",
-    "lo_creat",
-    "lo_create",
-    "lo_export",
-    "lo_from_bytea",
-    "lo_get",
-    "lo_import",
-    "lo_lseek",
-    "lo_lseek64",
-    "lo_open",
-    "lo_put",
-    "lo_tell",
-    "lo_tell64",
-    "lo_truncate",
-    "lo_truncate64",
-    "lo_unlink",
-    "loread",
-    "lowrite",
-];
 
 /// Whether a range type's name with one argument is a cast: there are constructors of that name, which take bounds, or ranges.
 fn is_cast_to_range(from: SqlType, to: SqlType) -> bool {
@@ -81,6 +60,13 @@ impl Binder<'_, '_> {
                 location,
             ));
         };
+        if name.starts_with(LARGE_OBJECT) && !self.planner.is_of_large_objects() {
+            return Err(self.planner.error(
+                SqlState::UNDEFINED_FUNCTION,
+                format!("function {name} does not exist"),
+                location,
+            ));
+        }
         if let Some(over) = call.over.as_deref() {
             return self.over(name, call, over);
         }
@@ -127,11 +113,6 @@ impl Binder<'_, '_> {
                 Err(error) if of_extension && error.state == SqlState::UNDEFINED_FUNCTION => {}
                 Err(error) => return Err(error),
             }
-            if !is_there && LARGE_OBJECTS.contains(&name) {
-                let what = format!("{name}() of large objects");
-                let error = self.planner.unsupported(what, location);
-                return Err(error.hint("Keep bytes in a column of type bytea."));
-            }
             if !is_there && is_function_name(name) {
                 let args = call.args.iter().map(|arg| Ok(self.bind(arg)?.ty()));
                 let types = args.collect::<SqlResult<Vec<SqlType>>>()?;
@@ -143,6 +124,9 @@ impl Binder<'_, '_> {
             return Err(self
                 .planner
                 .error(SqlState::WRONG_OBJECT_TYPE, message, location));
+        }
+        if let Some(expr) = self.remark(name, &call.args).map_err(&here)? {
+            return Ok(expr);
         }
         if let Some(expr) = self.document(name, &call.args).map_err(&here)? {
             return Ok(expr);

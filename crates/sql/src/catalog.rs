@@ -11,6 +11,7 @@
 //! ```
 
 use crate::databases::Databases;
+use crate::large_object::LargeObjects;
 use crate::parse;
 use crate::partition::Divisions;
 use crate::records::{
@@ -101,6 +102,7 @@ pub struct Catalog {
     databases: Arc<Databases>,
     /// Which of them this is; 0: the first.
     database: u32,
+    large_objects: Arc<LargeObjects>,
 }
 
 /// Writes a record into a map, or takes it out.
@@ -150,6 +152,7 @@ impl Catalog {
             roles: Arc::new(Roles::new()),
             databases: Arc::default(),
             database: 0,
+            large_objects: Arc::new(LargeObjects::of(0)),
         };
         let changes: Vec<CatalogChange> = records
             .into_iter()
@@ -534,7 +537,7 @@ impl Catalog {
     /// Every space in use, the two system spaces included.
     pub fn spaces(&self) -> Vec<SpaceId> {
         let mut spaces = vec![Self::SPACE, Self::SEQUENCE_SPACE];
-        for table in self.tables() {
+        for table in self.tables().chain(self.large_objects.tables()) {
             spaces.push(table.space);
             spaces.extend(table.indexes.iter().map(|index| index.space));
         }
@@ -551,7 +554,13 @@ impl Catalog {
 
     /// The table with this number.
     pub fn table_by_id(&self, id: TableId) -> Option<&TableRef> {
-        self.tables.get(&id).map(|entry| &entry.table)
+        let found = self.tables.get(&id).map(|entry| &entry.table);
+        found.or_else(|| self.large_objects.table(id))
+    }
+
+    /// What there is for large objects.
+    pub(crate) fn large_objects(&self) -> &LargeObjects {
+        &self.large_objects
     }
 
     /// All tables, oldest first.
@@ -876,6 +885,7 @@ impl Catalog {
         self.routines
             .get(&id)
             .or_else(|| self.variants.routine(id, self))
+            .or_else(|| self.large_objects.routine(id))
             .or_else(|| built_in(id))
     }
 
@@ -917,6 +927,7 @@ impl Catalog {
     /// Says which it is.
     pub(crate) fn is_database(&mut self, number: u32) {
         self.database = number;
+        self.large_objects = Arc::new(LargeObjects::of(number));
     }
 
     /// Gives out no number up to this one any more: something of it may still be there.

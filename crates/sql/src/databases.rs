@@ -239,7 +239,8 @@ impl Catalog {
 
     /// How the rows of this catalogue's tables come into those of a copy.
     pub fn copying(&self, copy: &Catalog) -> Vec<Work> {
-        let pairs = self.tables().filter_map(|from| {
+        let tables = self.tables().chain(self.large_objects().tables());
+        let pairs = tables.filter_map(|from| {
             let to = copy.table_by_id(from.id)?;
             Some(Work::Rewrite {
                 columns: (0..from.columns.len())
@@ -254,9 +255,10 @@ impl Catalog {
         pairs.collect()
     }
 
-    /// All sequences.
+    /// All sequences, and where numbers for large objects come from.
     pub fn all_sequences(&self) -> impl Iterator<Item = &Arc<SequenceDef>> {
-        self.sequences()
+        let numbers = std::iter::once(self.large_object_numbers());
+        self.sequences().chain(numbers)
     }
 
     /// This catalogue with what another one knows of roles and databases; `None`: it knows the same.

@@ -65,6 +65,7 @@ use crate::catalog::Relation;
 use crate::command::{Command, DdlPlan, Planned};
 use crate::draft::{Draft, owned_sequences, spaces_of};
 use crate::from::{row_target, target_table};
+use crate::large_object;
 use crate::names::{self, inner};
 use crate::planner::{PlanContext, Planner};
 use crate::role;
@@ -115,7 +116,6 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         NodeEnum::CompositeTypeStmt(statement) => user_type::create_composite(planner, statement)?,
         NodeEnum::CreateDomainStmt(statement) => domain::create(planner, statement)?,
         NodeEnum::AlterDomainStmt(statement) => domain::alter(planner, statement)?,
-        NodeEnum::CommentStmt(statement) => comment::comment(planner, statement)?,
         NodeEnum::CreateRoleStmt(statement) => role::create(planner, statement)?,
         NodeEnum::AlterRoleStmt(statement) => role::alter(planner, statement)?,
         NodeEnum::ReassignOwnedStmt(statement) => owned::reassign(planner, statement)?,
@@ -128,6 +128,20 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         NodeEnum::CreatedbStmt(statement) => database::create(planner, statement)?,
         NodeEnum::DropdbStmt(statement) => database::drop(planner, statement)?,
         NodeEnum::DropRoleStmt(statement) => role::drop(planner, statement)?,
+        NodeEnum::CommentStmt(statement)
+            if statement.objtype() == ObjectType::ObjectLargeobject =>
+        {
+            large_object::plan_comment(planner, statement)?
+        }
+        NodeEnum::GrantStmt(statement) if statement.objtype() == ObjectType::ObjectLargeobject => {
+            large_object::plan_grant(planner, statement)?
+        }
+        NodeEnum::AlterOwnerStmt(statement)
+            if statement.object_type() == ObjectType::ObjectLargeobject =>
+        {
+            large_object::plan_owner(planner, statement)?
+        }
+        NodeEnum::CommentStmt(statement) => comment::comment(planner, statement)?,
         NodeEnum::GrantStmt(statement) => role::grant(planner, statement)?,
         NodeEnum::AlterOwnerStmt(statement) => role::alter_owner(planner, statement)?,
         NodeEnum::GrantRoleStmt(statement) => role::grant_role(planner, statement)?,

@@ -387,8 +387,9 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
     }
     // pg_catalog is searched first, as in PostgreSQL.
     if let Some(system) = system::relation(planner, &relation.schemaname, &relation.relname) {
-        if relation.relname == "pg_authid" {
-            planner.must_be_superuser("permission denied for table pg_authid")?;
+        if ["pg_authid", "pg_largeobject"].contains(&relation.relname.as_str()) {
+            let message = format!("permission denied for table {}", relation.relname);
+            planner.must_be_superuser(&message)?;
         }
         let columns: Vec<Output> = system
             .columns

@@ -80,6 +80,7 @@ mod join;
 mod join_clause;
 mod kept_settings;
 mod kind;
+mod large_object;
 mod limit;
 mod locking;
 mod names;

@@ -100,8 +100,13 @@ fn names_sequence(statement: &NodeEnum) -> bool {
     any_node(statement, &|node| match node {
         NodeRef::FuncCall(call) => {
             let name = names::built_in(&call.funcname);
-            matches!(name, Some("nextval" | "currval" | "setval"))
-                && call.args.first().is_some_and(is_param)
+            let place = match name {
+                Some("nextval" | "currval" | "setval") => 0,
+                // Comments of large objects are not where others are.
+                Some("obj_description") => 1,
+                _ => return false,
+            };
+            call.args.get(place).is_some_and(is_param)
         }
         _ => false,
     })

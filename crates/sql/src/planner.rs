@@ -393,6 +393,9 @@ impl<'a> Planner<'a> {
     /// What a relation's name stands for; a bare one is looked for along the search path.
     pub fn find_relation(&self, schema: Option<&str>, name: &str) -> Option<Relation> {
         let catalog = self.catalog();
+        if let Some(table) = self.large_object_table(name) {
+            return Some(Relation::Table(table));
+        }
         match schema {
             Some("pg_temp") => catalog.relation(self.temporary()?, name),
             Some(schema) if is_temporary(schema) && self.temporary() != Some(schema) => None,
@@ -540,6 +543,10 @@ impl<'a> Planner<'a> {
 
     /// The statement needs privileges on a part of an object. What is needed on one stands together.
     pub fn need_part(&self, object: Object, privileges: Privileges, part: Part) {
+        // Its routines ask by themselves.
+        if self.is_of_large_objects() {
+            return;
+        }
         let mut needs = self.needs.borrow_mut();
         let same = |need: &Need| need.object == object && need.role.is_none();
         let is_it = |need: &&mut Need| same(need) && need.part == part;

@@ -39,7 +39,7 @@ pub(crate) use acl::{
 pub(crate) use column::{ColumnAcls, OF_COLUMNS, columns_given, columns_without};
 pub(crate) use defaults::{EVERYWHERE, alter as alter_defaults};
 pub(crate) use define::{alter, create, drop, rename};
-pub(crate) use grant::grant;
+pub(crate) use grant::{grant, grantees, invalid, privileges_named};
 pub(crate) use member::grant_role;
 pub(crate) use options::specs;
 pub(crate) use owner::{alter_owner, change_owner};

@@ -49,6 +49,7 @@ mod query;
 mod signature;
 
 use crate::catalog::Catalog;
+use crate::large_object;
 use crate::parse;
 use crate::planner::{DynamicColumns, NOTHING_DYNAMIC, PlanContext, Planner, Who};
 use crate::plpgsql::{self, Header};
@@ -203,7 +204,7 @@ impl StoredRoutine {
         if !dynamic.is_empty() {
             return self.made_within(catalog, path, dynamic);
         }
-        if path == ["public"] {
+        if path == ["public"] || large_object::is_routine(&self.record) {
             return self.program(catalog).map(Arc::clone);
         }
         let mut known = self

@@ -22,6 +22,7 @@
 //! | `system/fixed` | pg_namespace, pg_type, pg_am, pg_roles, pg_collation, pg_settings |
 //! | `system/roles` | pg_roles, pg_user, pg_authid, pg_auth_members; owners and access lists, information_schema.table_privileges |
 //! | `system/functions`, `functions.txt`, `casts.txt` | what is built in of pg_proc; pg_cast |
+//! | `system/by_number` | calls of functions by their numbers |
 //! | `system/routines` | pg_proc, pg_language, information_schema.routines and parameters |
 //! | `system/types` | pg_type, pg_enum, domains; attributes of composite types |
 //! | `system/statistics` | pg_stat_…, without figures |
@@ -41,6 +42,7 @@
 
 pub(crate) mod array_names;
 mod attributes;
+mod by_number;
 mod classes;
 mod comments;
 mod constraints;
@@ -85,6 +87,7 @@ pub(crate) use sequences::{SEQUENCE_COLUMNS, of_sequence};
 pub(crate) use type_layout::{COLLATIONS, collation_of};
 
 use crate::catalog::Catalog;
+use crate::large_object;
 use crate::planner::Planner;
 use crate::utility::shown_settings;
 use layout::Layout;
@@ -182,7 +185,8 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
         .iter()
         .flat_map(|family| family.iter())
         .find(|definition| definition.name == name);
-    let plan = live::plan(layout).unwrap_or_else(|| Plan::Values {
+    let plan = live::plan(layout).or_else(|| large_object::rows_of(planner, layout.name));
+    let plan = plan.unwrap_or_else(|| Plan::Values {
         types: layout.columns.iter().map(|column| column.ty).collect(),
         rows: match found {
             Some(definition) => rows_of(planner, layout, definition),

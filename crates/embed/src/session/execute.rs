@@ -293,7 +293,7 @@ impl Session {
                 }
             }
             Command::Close(None) => {
-                self.host.cursors.get_mut().end_transaction(true);
+                self.host.cursors.get_mut().close_all();
                 self.portals.clear();
             }
             Command::CopyFrom(copy) => {

@@ -85,10 +85,23 @@ impl Session {
     }
 
     fn note_prepared(&self, name: &str, sql: &str, params: &[SqlType]) {
-        if !name.is_empty() {
+        // A name that no client can say is not shown either.
+        if !name.is_empty() && !name.starts_with('\0') {
             let now = (self.host.clock.now_micros(), false);
             self.prepared.add(name, sql, params, now);
         }
+    }
+
+    /// The text of a call of the function with this number, and the types of its parameters.
+    ///
+    /// # Errors
+    /// `42883` if there is none; `0A000` for what can not be called so.
+    pub fn function_call(&mut self, function: u32) -> SqlResult<(String, Vec<SqlType>)> {
+        self.refuse_if_failed(&Source {
+            parsed: Arc::new(Parsed::empty()),
+            declared: [].into(),
+        })?;
+        self.schema().catalog.function_call(function)
     }
 
     /// A statement by name.

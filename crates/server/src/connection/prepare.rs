@@ -89,7 +89,7 @@ fn bind_portal(session: &mut Session, bind: &Bind<'_>) -> SqlResult<Formats> {
     Ok(Formats::from(bind.result_formats))
 }
 
-fn read(
+pub(super) fn read(
     bytes: Option<&[u8]>,
     ty: SqlType,
     format: Format,

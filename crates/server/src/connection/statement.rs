@@ -27,7 +27,7 @@ use tokio::io::AsyncReadExt;
 const READ_AHEAD_BYTES: usize = 64 * 1024;
 
 /// How a portal's run ended for now.
-enum Ran {
+pub(super) enum Ran {
     Done(Option<String>),
     Suspended,
     /// The data is to come; the limit of the statement's time goes on.
@@ -176,14 +176,14 @@ impl Connection {
     }
 
     /// What is to be logged if it takes long: afterwards the portal may be gone.
-    fn text_if_watched(&self, portal: &str) -> Option<String> {
+    pub(super) fn text_if_watched(&self, portal: &str) -> Option<String> {
         self.entrance.config.log_min_duration?;
         let text = self.session.portal_text(portal);
         Some(text.unwrap_or_default().to_owned())
     }
 
     /// Logs a statement that has run for long; of the extended protocol without the commit, which Sync does.
-    fn log_if_slow(&self, text: Option<String>, started: u64) {
+    pub(super) fn log_if_slow(&self, text: Option<String>, started: u64) {
         let limit = self.entrance.config.log_min_duration;
         let Some((limit, statement)) = limit.zip(text) else {
             return;
@@ -201,7 +201,7 @@ impl Connection {
     }
 
     /// A statement, or the end of them, begins: the one before it has ended.
-    fn start(&mut self) -> u64 {
+    pub(super) fn start(&mut self) -> u64 {
         let now = self.entrance.clock.monotonic_nanos();
         if let Some(Running { kind, started }) = self.running.take() {
             self.entrance
@@ -211,7 +211,7 @@ impl Connection {
         now
     }
 
-    async fn run_portal(
+    pub(super) async fn run_portal(
         &mut self,
         portal: &str,
         max_rows: usize,
@@ -247,7 +247,7 @@ impl Connection {
             let before = self.out.len();
             let formats = match announce {
                 Announce::Columns => &Formats::Text,
-                Announce::Nothing => self.formats.get(portal),
+                Announce::Nothing | Announce::Result => self.formats.get(portal),
             };
             let mut rows = Rows {
                 out: &mut self.out,

@@ -268,6 +268,13 @@ pub fn typed_row(
     Ok(())
 }
 
+/// Makes the DataRow of one value that begins here a FunctionCallResponse, which differs in its kind and has no count.
+pub fn row_is_result(out: &mut Vec<u8>, start: usize) {
+    out[start] = b'V';
+    out.drain(start + 5..start + 7);
+    end(out, start + 1);
+}
+
 /// Longest DataRow: what clients allocate for one message at most (1 GiB in libpq and PostgreSQL).
 const ROW_MESSAGE_BYTES_MAX: usize = (1 << 30) - 1;
 

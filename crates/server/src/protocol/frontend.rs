@@ -9,7 +9,8 @@
 //! C Close      u8 S or P, text name                  u16 n, n × u16 format,
 //! E Execute    text portal, i32 rows                 u16 n, n × (i32 length or -1, bytes),
 //! S Sync  H Flush  X Terminate                       u16 n, n × u16 result format
-//! d CopyData   bytes    c CopyDone    f CopyFail text     p password or SASL, bytes    F function call
+//! d CopyData   bytes    c CopyDone    f CopyFail text     p password or SASL, bytes
+//! F FunctionCall   u32 function, u16 n, n × u16 format, u16 n, n × (i32 length or -1, bytes), u16 result format
 //! ```
 //!
 //! Hot path: Bind, Execute and Sync run once per statement; keep them free of allocations.
@@ -68,8 +69,8 @@ pub enum Message<'a> {
     Flush,
     /// Good-bye.
     Terminate,
-    /// The fast path of old; not spoken here.
-    FunctionCall,
+    /// Call a function by its number: a cycle of its own.
+    FunctionCall(FunctionCall<'a>),
     /// A piece of COPY FROM STDIN.
     CopyData(&'a [u8]),
     /// The end of COPY FROM STDIN.
@@ -128,6 +129,31 @@ impl FormatCodes<'_> {
     }
 }
 
+/// A call of a function by its number.
+#[derive(Clone, Copy, Debug)]
+pub struct FunctionCall<'a> {
+    /// Which.
+    pub function: u32,
+    /// How the arguments are written.
+    pub formats: FormatCodes<'a>,
+    /// How the result is to be written.
+    pub result_format: FormatCodes<'a>,
+    count: usize,
+    values: &'a [u8],
+}
+
+impl<'a> FunctionCall<'a> {
+    /// How many arguments.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The arguments' bytes, `None` for NULL.
+    pub fn values(&self) -> impl Iterator<Item = Option<&'a [u8]>> {
+        walk(self.values, self.count)
+    }
+}
+
 /// A Bind.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind<'a> {
@@ -151,10 +177,14 @@ impl<'a> Bind<'a> {
 
     /// The parameters' bytes, `None` for NULL.
     pub fn values(&self) -> impl Iterator<Item = Option<&'a [u8]>> {
-        let mut rest = Cursor(self.values);
-        // Parsing has walked here once; what it accepted can be walked again.
-        (0..self.count).map(move |_| value(&mut rest).unwrap_or(None))
+        walk(self.values, self.count)
     }
+}
+
+/// Parsing has walked here once; what it accepted can be walked again.
+fn walk(values: &[u8], count: usize) -> impl Iterator<Item = Option<&[u8]>> {
+    let mut rest = Cursor(values);
+    (0..count).map(move |_| value(&mut rest).unwrap_or(None))
 }
 
 fn value<'a>(rest: &mut Cursor<'a>) -> SqlResult<Option<&'a [u8]>> {
@@ -199,7 +229,7 @@ pub fn parse(kind: u8, body: &[u8]) -> SqlResult<Option<Message<'_>>> {
         b'S' => Message::Sync,
         b'H' => Message::Flush,
         b'X' => Message::Terminate,
-        b'F' => return Ok(Some(Message::FunctionCall)),
+        b'F' => Message::FunctionCall(function_call(&mut rest)?),
         b'd' => return Ok(Some(Message::CopyData(body))),
         b'c' => Message::CopyDone,
         b'f' => Message::CopyFail(rest.text()?),
@@ -246,6 +276,33 @@ fn bind<'a>(rest: &mut Cursor<'a>) -> SqlResult<Bind<'a>> {
     })
 }
 
+fn function_call<'a>(rest: &mut Cursor<'a>) -> SqlResult<FunctionCall<'a>> {
+    let oid = rest.bytes(4)?;
+    let function = u32::from_be_bytes([oid[0], oid[1], oid[2], oid[3]]);
+    let formats = format_codes(rest)?;
+    let count = usize::from(rest.u16()?);
+    let before = rest.0;
+    for _ in 0..count {
+        value(rest)?;
+    }
+    let values = &before[..before.len() - rest.0.len()];
+    let result_format = FormatCodes(rest.bytes(2)?);
+    result_format.check()?;
+    if formats.len() > 1 && formats.len() != count {
+        return Err(violation(format!(
+            "function call message contains {} argument formats but {count} arguments",
+            formats.len()
+        )));
+    }
+    Ok(FunctionCall {
+        function,
+        formats,
+        result_format,
+        count,
+        values,
+    })
+}
+
 fn format_codes<'a>(rest: &mut Cursor<'a>) -> SqlResult<FormatCodes<'a>> {
     let count = usize::from(rest.u16()?);
     let codes = FormatCodes(rest.bytes(2 * count)?);
@@ -277,6 +334,25 @@ mod tests {
             Format::Binary,
             "one code stands for all"
         );
+    }
+
+    #[test]
+    fn a_function_call_gives_number_formats_and_arguments_in_place() {
+        let body = b"\0\0\x03\xba\0\x01\0\x01\0\x02\0\0\0\x02\x12\x34\xff\xff\xff\xff\0\x01";
+        let Ok(Some(Message::FunctionCall(call))) = parse(b'F', body) else {
+            panic!("a function call")
+        };
+        assert_eq!((call.function, call.count()), (954, 2));
+        assert_eq!(call.formats.of(1), Format::Binary);
+        assert_eq!(call.result_format.of(0), Format::Binary);
+        assert_eq!(
+            call.values().collect::<Vec<_>>(),
+            [Some(&b"\x12\x34"[..]), None]
+        );
+        for end in 0..body.len() {
+            let error = parse(b'F', &body[..end]).unwrap_err();
+            assert_eq!(error.state.as_str(), "08P01", "{end}");
+        }
     }
 
     #[test]

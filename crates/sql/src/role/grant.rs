@@ -60,7 +60,7 @@ pub(crate) fn grant(planner: &Planner, statement: &GrantStmt) -> SqlResult<Plann
 }
 
 /// Whom a statement is about.
-pub(super) fn grantees(planner: &Planner, statement: &GrantStmt) -> SqlResult<Vec<RoleId>> {
+pub(crate) fn grantees(planner: &Planner, statement: &GrantStmt) -> SqlResult<Vec<RoleId>> {
     let grantees = options::specs(&statement.grantees).into_iter();
     let grantees = grantees.map(|spec| match named(planner, spec)? {
         Named::Role(role) => Ok(role),
@@ -94,7 +94,7 @@ fn wanted(statement: &GrantStmt) -> SqlResult<Option<Privileges>> {
 }
 
 /// The same, whatever it is about.
-pub(super) fn privileges_named(statement: &GrantStmt) -> SqlResult<Option<Privileges>> {
+pub(crate) fn privileges_named(statement: &GrantStmt) -> SqlResult<Option<Privileges>> {
     let mut all = Privileges::NONE;
     for node in &statement.privileges {
         let Some(NodeEnum::AccessPriv(named)) = inner(node) else {
@@ -132,7 +132,7 @@ pub(super) fn columns_named(statement: &GrantStmt) -> SqlResult<Vec<column::Want
     Ok(all)
 }
 
-pub(super) fn invalid(privilege: Privileges, word: &str) -> SqlError {
+pub(crate) fn invalid(privilege: Privileges, word: &str) -> SqlError {
     let mut known = Privileges::ALL.iter();
     let name = known.find(|(one, ..)| privilege.contains(*one));
     let name = name.map_or("", |(_, name, _)| name);

@@ -21,6 +21,7 @@ use super::matching::{Matched, is_routine, matched, named};
 use super::signature::Signature;
 use crate::command::{Command, Planned};
 use crate::expr::Binder;
+use crate::large_object::may_name_routine;
 use crate::names::{self, inner, required};
 use crate::output;
 use crate::planner::{PlanContext, Planner};
@@ -577,7 +578,8 @@ pub(crate) fn plan_select_of_routine(
     planner: &Planner,
     select: &SelectStmt,
 ) -> SqlResult<Option<Planned>> {
-    if !planner.catalog().has_routines() || planner.variables.is_some() || !is_bare(select) {
+    let may_call = planner.catalog().has_routines() || may_name_routine(planner.source());
+    if !may_call || planner.variables.is_some() || !is_bare(select) {
         return Ok(None);
     }
     let scope = Scope::empty();

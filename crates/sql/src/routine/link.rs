@@ -8,6 +8,7 @@ use super::built_in::text_for;
 use super::polymorphic::is_polymorphic;
 use super::signature::{Parameter, Signature};
 use super::{Own, fire, lower, query, single_types, statement};
+use crate::large_object;
 use crate::parse;
 use crate::planner::{PlanContext, note_depth};
 use crate::plpgsql;
@@ -181,7 +182,12 @@ fn compile(id: RoutineId, context: &PlanContext, linker: &mut Linker) -> SqlResu
     }
     let statement = statement(&stored.record)?;
     let own = Own::of(&statement)?;
-    let context = &within(context, &own);
+    let is_built_in = large_object::is_routine(&stored.record);
+    let mut context = within(context, &own);
+    if is_built_in {
+        context.schema = large_object::PATH;
+    }
+    let context = &context;
     let made = match plpgsql::language(&statement).as_deref() {
         Some("sql") => query::routine(signature, &statement, &stored.record.text, context, linker),
         _ => {
@@ -194,6 +200,10 @@ fn compile(id: RoutineId, context: &PlanContext, linker: &mut Linker) -> SqlResu
         ..made?
     };
     strict_by_inputs(signature, &mut made);
+    if is_built_in {
+        // Its errors do not tell where in it they come from.
+        made.name.clear();
+    }
     Ok(made)
 }
 

@@ -78,7 +78,30 @@ pub(crate) fn named<'a>(planner: &Planner<'a>, call: &FuncCall) -> Vec<&'a Arc<S
     let Some((schema, name)) = parts(planner, call) else {
         return Vec::new();
     };
-    planner.find_routines(schema, name)
+    meant(planner, schema, name)
+}
+
+/// The routines that a name may mean, those of large objects among them.
+fn meant<'a>(
+    planner: &Planner<'a>,
+    schema: Option<&str>,
+    name: &str,
+) -> Vec<&'a Arc<StoredRoutine>> {
+    let mut found = match schema {
+        None | Some("pg_catalog") => planner.large_object_routines(name),
+        Some(_) => Vec::new(),
+    };
+    let built_in = found.len();
+    let key = |stored: &StoredRoutine| Some(stored.signature(planner.catalog()).ok()?.key());
+    for stored in planner.find_routines(schema, name) {
+        // pg_catalog comes first on the path.
+        let own = if built_in > 0 { key(stored) } else { None };
+        let hides = |other: &&Arc<StoredRoutine>| own.is_some() && key(other) == own;
+        if !found[..built_in].iter().any(hides) {
+            found.push(stored);
+        }
+    }
+    found
 }
 
 fn parts<'c>(planner: &Planner, call: &'c FuncCall) -> Option<(Option<&'c str>, &'c str)> {
@@ -152,7 +175,7 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
     let types: Vec<SqlType> = types.collect();
     let mut candidates = Vec::new();
     let mut unknown = None;
-    for stored in planner.find_routines(schema, name) {
+    for stored in meant(planner, schema, name) {
         let signature = stored.signature(planner.catalog())?;
         let Some(places) = places(signature, &given, (procedure, call.func_variadic)) else {
             continue;

@@ -155,6 +155,11 @@ impl BuiltIn {
         Some(SqlType::of_extension(own).first()?.oid())
     }
 
+    /// A function that gives one value.
+    pub fn is_plain(&self) -> bool {
+        self.letter(0) == "f" && !self.is('r')
+    }
+
     /// True if PostgreSQL has several of this name.
     pub fn shares_its_name(&self) -> bool {
         self.is('m')

@@ -284,7 +284,8 @@ impl Printer<'_, '_, '_> {
                 .into_iter();
             others.any(|other| other.signature(catalog).is_ok_and(|one| one.key() == key))
         };
-        let name = match self.reader.is_read_from(&record.schema, hides) {
+        let is_built_in = record.schema == "pg_catalog";
+        let name = match is_built_in || self.reader.is_read_from(&record.schema, hides) {
             true => quoted(&record.name),
             false => format!("{}.{}", quoted(&record.schema), quoted(&record.name)),
         };
