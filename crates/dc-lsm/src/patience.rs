@@ -82,8 +82,8 @@ pub(crate) struct Case {
 pub(crate) enum When {
     Now,
     /// If nothing comes before.
-    WhenQuiet,
-    AfterAnotherMerge,
+    InQuiet,
+    Later,
 }
 
 /// See the header.
@@ -92,14 +92,14 @@ pub(crate) fn when(case: &Case) -> When {
         return When::Now;
     }
     if case.runs < RUNS_MIN {
-        return When::AfterAnotherMerge;
+        return When::Later;
     }
     if case.questions >= case.records.saturating_mul(QUESTIONS_PER_RECORD) {
         return When::Now;
     }
     match case.new_bytes * OLD_BYTES_PER_NEW < case.old_bytes {
-        true => When::AfterAnotherMerge,
-        false => When::WhenQuiet,
+        true => When::Later,
+        false => When::InQuiet,
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn runs_wait_for_each_other_for_readers_or_for_quiet_but_not_for_ever() {
-        use When::{AfterAnotherMerge as Later, Now, WhenQuiet as Quiet};
+        use When::{Later, Now, InQuiet as Quiet};
         // runs, new bytes, old bytes, questions for 1,000 records
         let table = [
             ((0, 0, 1000, 0), Now),            // the tree may have work further down

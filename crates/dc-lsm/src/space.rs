@@ -531,8 +531,8 @@ impl Space {
         };
         match patience::when(&case) {
             When::Now => true,
-            When::WhenQuiet => self.shared.queue.is_quiet_or_put_off(self.id),
-            When::AfterAnotherMerge => false,
+            When::InQuiet => self.shared.queue.is_quiet_or_put_off(self.id),
+            When::Later => false,
         }
     }
 
