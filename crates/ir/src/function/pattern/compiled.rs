@@ -205,6 +205,22 @@ pub(super) fn options_within(pattern: &str, mut options: Options) -> (&str, Opti
     }
 }
 
+/// A class of letters within brackets, which has those of all alphabets; digits are those of ASCII only.
+fn letters_of(class: &str) -> Option<&'static str> {
+    Some(match class {
+        ":alpha:]" => r"\p{Alphabetic}",
+        ":alnum:]" => r"\p{Alphabetic}\p{Nd}",
+        ":upper:]" => r"\p{Uppercase}",
+        ":lower:]" => r"\p{Lowercase}",
+        ":punct:]" => r"\p{P}\p{S}",
+        ":space:]" => r"\s",
+        ":word:]" => r"\w",
+        ":graph:]" => r"\p{L}\p{M}\p{N}\p{P}\p{S}",
+        ":print:]" => r"\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}",
+        _ => return None,
+    })
+}
+
 /// PostgreSQL's escapes that the crates write differently, and whether the pattern has what only
 /// trying can find.
 pub(super) fn translate(pattern: &str) -> (String, bool) {
@@ -222,7 +238,14 @@ pub(super) fn translate(pattern: &str) -> (String, bool) {
                 && rest.starts_with([':', '.', '='])
                 && let Some(end) = rest.find(']')
             {
-                out.push_str(&rest[..=end]);
+                match letters_of(&rest[..=end]) {
+                    // The bracket that opened the class.
+                    Some(letters) => {
+                        out.pop();
+                        out.push_str(letters);
+                    }
+                    None => out.push_str(&rest[..=end]),
+                }
                 rest = &rest[end + 1..];
             } else if c == '\\'
                 && let Some(next) = rest.chars().next()
