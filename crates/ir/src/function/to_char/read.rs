@@ -138,8 +138,9 @@ fn read_pieces(text: &str, pieces: &[Piece], strict: bool) -> SqlResult<Found> {
             }
             break;
         }
-        let is_pattern = matches!(piece, Piece::Field { .. } | Piece::Exact);
-        if !exact && (at == 0 || is_pattern) {
+        let is_pattern = matches!(piece, Piece::Field { .. });
+        let is_first = at == 0 && !matches!(piece, Piece::Exact);
+        if !exact && (is_first || is_pattern) {
             skipped += cursor.skip_blanks();
         }
         match piece {
