@@ -245,6 +245,8 @@ pub(super) fn pieces(template: &str) -> Vec<Piece> {
             continue;
         }
         rest = &rest[first.len_utf8()..];
+        // FM is of what stands directly behind it.
+        bare = false;
         match first {
             '"' => {
                 while let Some(c) = rest.chars().next() {
