@@ -397,7 +397,7 @@ impl Interval {
             Field::Decade => months(10 * MONTHS_PER_YEAR),
             Field::Century => months(100 * MONTHS_PER_YEAR),
             Field::Millennium => months(1000 * MONTHS_PER_YEAR),
-            _ => return Err(field.unsupported(SqlType::Interval)),
+            _ => return Err(field.not_cut(SqlType::Interval)),
         })
     }
 }

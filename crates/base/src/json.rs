@@ -17,7 +17,7 @@
 mod parse;
 mod write;
 
-pub use parse::{Kind, Node, parse};
+pub use parse::{Kind, Node, parse, parse_texts};
 pub use write::write_string;
 
 use crate::error::SqlResult;

@@ -150,18 +150,7 @@ fn plan_from(
     for column in &columns {
         planner.need_column(table.relation(), *column, Privileges::INSERT);
     }
-    let is_generated = |column: &usize| table.columns[*column].generated.is_some();
-    match statement.attlist.is_empty() {
-        true => columns.retain(|column| !is_generated(column)),
-        false => {
-            if let Some(column) = columns.iter().find(|column| is_generated(column)) {
-                let name = &table.columns[*column].name;
-                let message = format!("column \"{name}\" is a generated column");
-                return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, message)
-                    .detail("Generated columns cannot be used in COPY."));
-            }
-        }
-    }
+    leave_out_generated(&table, &mut columns, statement)?;
     let mut values: Vec<Expr> = table.columns.iter().map(default_of).collect();
     for (param, &column) in columns.iter().enumerate() {
         let (ty, modifier) = (table.columns[column].ty, table.columns[column].modifier);
@@ -397,6 +386,28 @@ fn view_with_triggers(planner: &Planner, relation: &RangeVar) -> SqlResult<Optio
     })
 }
 
+/// Generated columns are not copied, and may not be named.
+fn leave_out_generated(
+    table: &TableDef,
+    columns: &mut Vec<usize>,
+    statement: &CopyStmt,
+) -> SqlResult<()> {
+    let is_generated = |column: &usize| table.columns[*column].generated.is_some();
+    if statement.attlist.is_empty() {
+        columns.retain(|column| !is_generated(column));
+        return Ok(());
+    }
+    match columns.iter().find(|column| is_generated(column)) {
+        Some(column) => {
+            let name = &table.columns[*column].name;
+            let message = format!("column \"{name}\" is a generated column");
+            Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, message)
+                .detail("Generated columns cannot be used in COPY."))
+        }
+        None => Ok(()),
+    }
+}
+
 fn refuse_view(planner: &Planner, relation: &RangeVar, from: bool) -> SqlResult<()> {
     let Some(Relation::View(_)) = find_named(planner, relation)? else {
         return Ok(());
@@ -421,9 +432,7 @@ fn table_rows(planner: &Planner, statement: &CopyStmt) -> SqlResult<(Plan, Vec<O
     for column in &columns {
         planner.need_column(table.relation(), *column, Privileges::SELECT);
     }
-    if statement.attlist.is_empty() {
-        columns.retain(|column| table.columns[*column].generated.is_none());
-    }
+    leave_out_generated(&table, &mut columns, statement)?;
     let mut from = From::of_table(&table, &relation.relname, true);
     may_first(planner, &table, Privileges::SELECT)?;
     from.secure(planner, &table, false)?;

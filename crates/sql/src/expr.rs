@@ -540,7 +540,7 @@ impl<'b, 'a> Binder<'b, 'a> {
         Ok(Expr::Array { elements, element })
     }
 
-    /// `document['key'][index]`: what `document -> 'key' -> index` gives.
+    /// `document['key'][index]`: what `document #> '{key,index}'` gives.
     fn json_subscript(
         &self,
         document: Expr,
@@ -548,10 +548,15 @@ impl<'b, 'a> Binder<'b, 'a> {
         location: i32,
     ) -> SqlResult<Expr> {
         let here = self.planner.at(location);
-        indices.iter().try_fold(document, |document, indices| {
-            let index = self.json_step(indices, location)?;
-            self.apply("->", vec![document, index]).map_err(&here)
-        })
+        let step = |indices: &&protobuf::AIndices| {
+            let step = self.json_step(indices, location)?;
+            coerce::convert(self.planner, step, SqlType::Text, CastContext::Assignment)
+        };
+        let path = Expr::Array {
+            elements: indices.iter().map(step).collect::<SqlResult<_>>()?,
+            element: SqlType::Text,
+        };
+        self.apply("#>", vec![document, path]).map_err(here)
     }
 
     /// A subscript of a document: an integer or a text.

@@ -623,6 +623,7 @@ fn inline(
         && select.limit_count.is_none()
         && select.limit_offset.is_none()
         && select.locking_clause.is_empty()
+        && select.into_clause.is_none()
         && select.with_clause.is_none()
         && select.larg.is_none()
         && !select.target_list.is_empty();

@@ -29,7 +29,7 @@
 //! | `composite`, `parts` | rows that become values of a type; fields of columns as targets |
 //! | `comparable` | which types have an order, and which equality |
 //! | `ctid`, `current` | the places of rows; the row that a cursor stands on |
-//! | `expr`, `operator`, `once`, `call`, `subquery`, `row_value`, `document` | scalar expressions; rows in them; JSON of any values |
+//! | `expr`, `operator`, `once`, `call`, `subquery`, `subquery_rows`, `row_value`, `document` | scalar expressions; rows in them; JSON of any values |
 //! | `from`, `join_clause`, `function_source`, `set_source`, `unnest`, `with`, `recursion`, `search` | sources of rows as they are written |
 //! | `join`, `sizes`, `access`, `condition`, `implied`, `array_key`, `rewrite` | their order and their access paths |
 //! | `select`, `output`, `values`, `set_operation`, `limit`, `locking` | queries |
@@ -114,6 +114,7 @@ mod sizes;
 mod statement;
 mod stored;
 mod subquery;
+mod subquery_rows;
 mod system;
 mod temporary;
 mod tree;

@@ -161,6 +161,7 @@ fn figure(node: &Node) -> Option<(String, bool)> {
             .and_then(good),
         NodeEnum::AExpr(expr) if expr.kind() == AExprKind::AexprNullif => good("nullif"),
         NodeEnum::CoalesceExpr(_) => good("coalesce"),
+        NodeEnum::GroupingFunc(_) => good("grouping"),
         NodeEnum::MinMaxExpr(extreme) if extreme.op() == MinMaxOp::IsLeast => good("least"),
         NodeEnum::MinMaxExpr(_) => good("greatest"),
         NodeEnum::AArrayExpr(_) => good("array"),

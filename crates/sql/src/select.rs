@@ -96,7 +96,11 @@ fn plan_select(
     refuse_parts(planner, select)?;
     let mut from = From::default();
     let around = planner.locking.replace(select.locking_clause.clone());
+    // What groups leave out must be a column: an expression in its place may stand elsewhere, too.
+    let inlines = planner.inlines.get();
+    planner.inlines.set(inlines && !has_sets(select));
     let added = from.add_items(planner, &select.from_clause);
+    planner.inlines.set(inlines);
     planner.locking.replace(around);
     added?;
     let subqueries = Subqueries::new(from.width);
@@ -329,12 +333,19 @@ fn plan_select(
     })
 }
 
+/// ROLLUP, CUBE and GROUPING SETS.
+fn has_sets(select: &SelectStmt) -> bool {
+    let mut items = select.group_clause.iter();
+    items.any(|item| matches!(inner(item), Some(NodeEnum::GroupingSet(_))))
+}
+
 fn refuse_parts(planner: &Planner, select: &SelectStmt) -> SqlResult<()> {
-    if select.into_clause.is_some() {
-        return Err(SqlError::unsupported("SELECT INTO"));
-    }
-    let _ = planner;
-    Ok(())
+    let Some(into) = &select.into_clause else {
+        return Ok(());
+    };
+    let place = into.rel.as_ref().map_or(-1, |relation| relation.location);
+    let message = "SELECT ... INTO is not allowed here";
+    Err(planner.error(SqlState::SYNTAX_ERROR, message, place))
 }
 
 /// Binds ORDER BY: a name of the select list, a number, or any expression.

@@ -230,6 +230,10 @@ fn is_plain_unnest(call: &FuncCall) -> bool {
 
 /// Whether a call gives rows of one column.
 fn gives_set(planner: &Planner, call: &FuncCall) -> SqlResult<bool> {
+    // No set is a window function, which the call says.
+    if call.over.is_some() {
+        return Ok(false);
+    }
     match names::built_in(&call.funcname) {
         Some("unnest") => return Ok(is_plain_unnest(call)),
         Some(name) if set_width(name) == Some(1) => return Ok(true),

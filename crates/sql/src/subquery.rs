@@ -21,6 +21,7 @@ use crate::names::{self, inner, required};
 use crate::operator::comparison;
 use crate::planner::Around;
 use crate::select::{Query, Rows, plan_query};
+use crate::subquery_rows::row_by_row;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AExpr, AExprKind, BoolExprType, Node, RowExpr, SubLink, SubLinkType};
 use quintet_base::value::Array;
@@ -174,6 +175,7 @@ fn refusal(clause: &str) -> Option<&'static str> {
     Some(match clause {
         "CALL arguments" => "cannot use subquery in CALL argument",
         "DEFAULT expressions" => "cannot use subquery in DEFAULT expression",
+        "column generation expressions" => "cannot use subquery in column generation expression",
         "check constraints" => "cannot use subquery in check constraint",
         "index expressions" => "cannot use subquery in index expression",
         "index predicates" => "cannot use subquery in index predicate",
@@ -321,17 +323,17 @@ impl Binder<'_, '_> {
     fn compared(&self, link: &SubLink, query: Query, handed: Vec<Expr>) -> SqlResult<Expr> {
         let here = self.planner.at(link.location);
         let all = link.sub_link_type() == SubLinkType::AllSublink;
-        let symbol = names::built_in(&link.oper_name).unwrap_or("=");
-        let op = comparison(symbol).ok_or_else(|| {
-            self.planner
-                .unsupported(format!("operator {symbol} over a subquery"), link.location)
-        })?;
+        let symbol = match link.oper_name.is_empty() {
+            true => Some("="),
+            false => names::built_in(&link.oper_name),
+        };
         let left = self.tested(link, &query)?;
-        if left.len() > 1 && !matches!((op, all), (CompareOp::Eq, false) | (CompareOp::Ne, true)) {
-            let word = if all { "ALL" } else { "ANY" };
-            let what = format!("a row {symbol} {word} (SELECT …)");
-            return Err(self.planner.unsupported(what, link.location));
-        }
+        let is_alike = |op| matches!((op, all), (CompareOp::Eq, false) | (CompareOp::Ne, true));
+        let op = symbol.and_then(comparison);
+        let op = op.filter(|op| left.len() == 1 || is_alike(*op));
+        let Some(op) = op else {
+            return self.subquery(&row_by_row(link, left.len()));
+        };
         // Whether such rows may be compared is looked at row by row, for which both would have to be in one frame.
         let is_open = |left: &Expr, ty: SqlType| {
             left.ty().is_record() && ty == SqlType::Record

@@ -53,7 +53,7 @@ pub(crate) fn side_by_side(
     let mut columns = Vec::with_capacity(arrays.len());
     for array in arrays {
         let place = Expr::Column(place, SqlType::Int4);
-        let element = binder.apply("[]", vec![array, place])?;
+        let element = binder.apply("[nth]", vec![array, place])?;
         let shape = match element.ty() {
             SqlType::Composite(number) if !is_of_sets(table) => {
                 binder.planner.catalog().shape(number)

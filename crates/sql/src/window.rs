@@ -25,6 +25,7 @@ use quintet_ir::Expr;
 use quintet_ir::aggregate::{AggregateFunction, is_aggregate_name};
 use quintet_ir::cast::CastContext;
 use quintet_ir::function::does_not_exist;
+use quintet_ir::function::sets::set_width;
 use quintet_ir::plan::{Plan, SortKey};
 use quintet_ir::window::{
     Exclusion, FrameBound, FrameMode, WindowCall, WindowFrame, WindowFunction, offset_type,
@@ -375,7 +376,10 @@ impl Binder<'_, '_> {
                 );
             }
             Some(resolved) => resolved.map_err(&here)?,
-            None if !self.planner.has_function(name) && named(self.planner, call).is_empty() => {
+            None if !self.planner.has_function(name)
+                && set_width(name).is_none()
+                && named(self.planner, call).is_empty() =>
+            {
                 return Err(here(does_not_exist(name, &types)));
             }
             None => {

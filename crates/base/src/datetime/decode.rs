@@ -536,38 +536,11 @@ impl Reader {
         }
     }
 
-    /// The offset behind a sign: `2`, `02`, `0230`, `02:30`, `02:30:15`.
+    /// The offset behind a sign.
     fn offset(&mut self, text: &str, minus: bool) -> Result<Said, Refusal> {
-        let mut rest = text;
-        let mut next = |sign: &str| {
-            let behind = rest.strip_prefix(sign)?;
-            let length = behind.bytes().position(|byte| !byte.is_ascii_digit());
-            let (digits, behind) = behind.split_at(length.unwrap_or(behind.len()));
-            rest = behind;
-            Some(digits)
-        };
-        let first = next("").unwrap_or_default();
-        let second = next(":");
-        let third = second.and_then(|_| next(":"));
-        let part = |part: Option<&str>| match part {
-            Some(part) => integer(part).map_err(|_| Refusal::Displacement),
-            None => Ok(0),
-        };
-        let whole = part(Some(first))?;
-        let (hours, minutes) = match second {
-            None if rest.is_empty() && first.len() > 2 => (whole / 100, whole % 100),
-            _ => (whole, part(second)?),
-        };
-        let seconds = part(third)?;
-        if hours > OFFSET_HOURS_MAX || minutes > 59 || seconds > 59 {
-            return Err(Refusal::Displacement);
-        }
-        if !rest.is_empty() {
-            return Err(Refusal::Syntax);
-        }
-        let east = hours * 3600 + minutes * 60 + seconds;
+        let east = unsigned_offset(text)?;
         let east = if minus { -east } else { east };
-        self.zone = Some(TimeZone::fixed(east as i32));
+        self.zone = Some(TimeZone::fixed(east));
         Ok(ZONE)
     }
 
@@ -776,4 +749,44 @@ fn micros_of_fraction(text: &str) -> Result<i64, Refusal> {
     let part: f64 = text.parse().map_err(|_| Refusal::Syntax)?;
     // The rounding of halves is the machine's, as it is PostgreSQL's.
     Ok((part * 1e6).round_ties_even() as i64)
+}
+
+/// Seconds east of Greenwich of an offset with its sign.
+pub(super) fn signed_offset(text: &str) -> Result<i32, Refusal> {
+    match text.strip_prefix('-') {
+        Some(digits) => unsigned_offset(digits).map(|seconds| -seconds),
+        None => unsigned_offset(text.strip_prefix('+').unwrap_or(text)),
+    }
+}
+
+/// Seconds of an offset behind its sign: `2`, `02`, `0230`, `02:30`, `02:30:15`.
+fn unsigned_offset(text: &str) -> Result<i32, Refusal> {
+    let mut rest = text;
+    let mut next = |sign: &str| {
+        let behind = rest.strip_prefix(sign)?;
+        let length = behind.bytes().position(|byte| !byte.is_ascii_digit());
+        let (digits, behind) = behind.split_at(length.unwrap_or(behind.len()));
+        rest = behind;
+        Some(digits)
+    };
+    let first = next("").unwrap_or_default();
+    let second = next(":");
+    let third = second.and_then(|_| next(":"));
+    let part = |part: Option<&str>| match part {
+        Some(part) => integer(part).map_err(|_| Refusal::Displacement),
+        None => Ok(0),
+    };
+    let whole = part(Some(first))?;
+    let (hours, minutes) = match second {
+        None if rest.is_empty() && first.len() > 2 => (whole / 100, whole % 100),
+        _ => (whole, part(second)?),
+    };
+    let seconds = part(third)?;
+    if hours > OFFSET_HOURS_MAX || minutes > 59 || seconds > 59 {
+        return Err(Refusal::Displacement);
+    }
+    if !rest.is_empty() {
+        return Err(Refusal::Syntax);
+    }
+    Ok((hours * 3600 + minutes * 60 + seconds) as i32)
 }

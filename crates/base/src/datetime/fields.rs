@@ -113,6 +113,18 @@ impl Field {
         )
     }
 
+    /// Of a field that is no unit, in `date_trunc`.
+    pub(crate) fn not_cut(self, ty: SqlType) -> SqlError {
+        use Field::*;
+        match self {
+            Isoyear | Dow | Isodow | Doy | Julian | Epoch => SqlError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("unit \"{}\" not recognized for type {ty}", self.name()),
+            ),
+            _ => self.unsupported(ty),
+        }
+    }
+
     /// Of an infinite moment: the fields that grow without end are infinite, those that repeat
     /// are NULL.
     fn of_infinity(self, positive: bool) -> Option<Numeric> {
@@ -309,7 +321,7 @@ fn truncate(field: Field, micros: i64, ty: SqlType) -> SqlResult<i64> {
     let floor = |unit: i64| micros.div_euclid(unit).saturating_mul(unit);
     let days = match field {
         Field::Microseconds => return Ok(micros),
-        _ if is_infinite(micros) && is_unit(field) => return Ok(micros),
+        _ if is_infinite(micros) => return Ok(micros),
         Field::Milliseconds => return check_timestamp(floor(1000)),
         Field::Second => return check_timestamp(floor(MICROS_PER_SECOND)),
         Field::Minute => return check_timestamp(floor(MICROS_PER_MINUTE)),
@@ -322,18 +334,9 @@ fn truncate(field: Field, micros: i64, ty: SqlType) -> SqlResult<i64> {
         Field::Decade => day_of(civil.year.div_euclid(10) * 10, 1),
         Field::Century => day_of(first_year(100), 1),
         Field::Millennium => day_of(first_year(1000), 1),
-        _ => return Err(field.unsupported(ty)),
+        _ => return Err(field.not_cut(ty)),
     };
     check_timestamp(days.saturating_mul(MICROS_PER_DAY))
-}
-
-/// True for the fields that `date_trunc` takes.
-fn is_unit(field: Field) -> bool {
-    use Field::*;
-    !matches!(
-        field,
-        Isoyear | Dow | Isodow | Doy | Julian | Epoch | Timezone | TimezoneHour | TimezoneMinute
-    )
 }
 
 /// `date_trunc(field, timestamptz)` in a session's zone.

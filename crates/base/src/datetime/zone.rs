@@ -114,7 +114,7 @@ impl TimeZone {
             });
         }
         // A bare `+05:30` is a POSIX rule too, with its name left out.
-        let rule = if trimmed.starts_with(['+', '-']) {
+        let rule = if trimmed.starts_with(|c: char| matches!(c, '+' | '-' | '0'..='9')) {
             format!("XXX{trimmed}")
         } else {
             trimmed.to_string()
@@ -151,6 +151,10 @@ impl TimeZone {
     /// As [`TimeZone::parse`].
     pub fn of_expression(name: &str) -> SqlResult<TimeZone> {
         let trimmed = name.trim();
+        // What is an abbreviation as well as a name (EST) is the abbreviation.
+        if let Some(zone) = abbreviated(&trimmed.to_ascii_lowercase()) {
+            return Ok(zone);
+        }
         if trimmed.parse::<f64>().is_err() {
             return TimeZone::parse(name);
         }
@@ -164,6 +168,32 @@ impl TimeZone {
                 rules: Rules::Named(rules),
             }),
             Err(_) => Err(not_recognized(name)),
+        }
+    }
+
+    /// The zone that `make_timestamptz` is given: signed hours count east there, and all else is as in
+    /// [`TimeZone::of_expression`].
+    ///
+    /// # Errors
+    /// `22023`.
+    pub fn of_argument(name: &str) -> SqlResult<TimeZone> {
+        if name.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(SqlError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("invalid input syntax for type numeric time zone: \"{name}\""),
+            )
+            .hint("Numeric time zones must have \"-\" or \"+\" as first character."));
+        }
+        if !name.starts_with(['+', '-']) {
+            return TimeZone::of_expression(name);
+        }
+        match super::decode::signed_offset(name) {
+            Ok(seconds) => Ok(TimeZone::fixed(seconds)),
+            Err(super::parse::Refusal::Displacement) => Err(SqlError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("numeric time zone \"{name}\" out of range"),
+            )),
+            Err(_) => TimeZone::of_expression(name),
         }
     }
 

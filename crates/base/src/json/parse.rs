@@ -82,6 +82,32 @@ pub(super) fn without_zero(text: &str) -> SqlResult<Str> {
     }
 }
 
+/// Reads a text whose strings are to become texts: none of them may have the zero character.
+///
+/// # Errors
+/// As [`parse`]; `22P05` for that character.
+pub fn parse_texts(text: &str) -> SqlResult<Node<'_>> {
+    let node = parse(text)?;
+    if text.contains("\\u0000") {
+        node.check_zero()?;
+    }
+    Ok(node)
+}
+
+impl Node<'_> {
+    fn check_zero(&self) -> SqlResult<()> {
+        match &self.kind {
+            Kind::Text(text) => without_zero(text).map(drop),
+            Kind::Array(elements) => elements.iter().try_for_each(Node::check_zero),
+            Kind::Object(pairs) => pairs.iter().try_for_each(|(key, value)| {
+                without_zero(key)?;
+                value.check_zero()
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Reads a text.
 ///
 /// # Errors

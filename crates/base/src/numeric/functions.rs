@@ -423,8 +423,15 @@ fn power_fractional(
     if rough.abs() > limit {
         return out_of_bounds(rough.is_positive());
     }
-    let micro = (&rough * BigInt::from(1_000_000) / &unit).to_i64();
-    let ln_result = micro.expect("within the limit") as f64 / 1e6;
+    // The scale of the result follows from a logarithm of some eight digits, as in PostgreSQL.
+    let low = (8 - ln_weight(base, base_scale)).max(0) as u32;
+    let ln =
+        Integer::from_big(ln_fixed(base, base_scale, low + 2)).scale_down(2, Rounding::HalfAway);
+    let ln_result = Integer::from_big(ln.to_big().as_ref() * exponent.to_big().as_ref())
+        .scale_down(u32::from(exponent_scale), Rounding::HalfAway)
+        .to_big()
+        .to_f64();
+    let ln_result = ln_result.unwrap_or_default() / 10f64.powi(low as i32);
     let weight = (ln_result * std::f64::consts::LOG10_E) as i32;
     let scale = (SIGNIFICANT_DIGITS_MIN - weight)
         .max(i32::from(base_scale))

@@ -172,6 +172,12 @@ pub(crate) fn element_at(array: &Value, index: i64) -> &Value {
     }
 }
 
+fn nth(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let place = usize::try_from(int(args[1]) - 1).ok();
+    let value = place.and_then(|place| array(args[0]).values.get(place));
+    Ok(value.cloned().unwrap_or(Value::Null))
+}
+
 /// `array[i][j]`
 fn deep_subscript(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let indices: Vec<i64> = args[1..].iter().map(|index| int(index)).collect();
@@ -492,6 +498,12 @@ fn bucket(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
             "thresholds must be one-dimensional array",
         );
     }
+    if values(args[1]).iter().any(Value::is_null) {
+        return fail(
+            SqlState::NULL_VALUE_NOT_ALLOWED,
+            "thresholds array must not contain NULLs",
+        );
+    }
     let below = values(args[1]).partition_point(|bound| bound.order(args[0]).is_le());
     Ok(count(below))
 }
@@ -513,6 +525,8 @@ static FUNCTIONS: &[Polymorphic] = &[
     poly("cardinality", &[Whole], INT, cardinality),
     // A subscript; SQL has no name for it.
     poly("[]", &[Whole, INT], Element, subscript).in_place(),
+    // An element by its place among all of them, whatever the dimensions are.
+    poly("[nth]", &[Whole, INT], Element, nth),
     poly("[]", &[Whole, INT, INT], Element, deep_subscript),
     poly("[]", &[Whole, INT, INT, INT], Element, deep_subscript),
     poly("[]", &[Whole, INT, INT, INT, INT], Element, deep_subscript),

@@ -109,37 +109,41 @@ fn decode_hex(text: &str) -> SqlResult<Vec<u8>> {
 
 fn decode_base64(text: &str) -> SqlResult<Vec<u8>> {
     let mut out = vec![];
-    let (mut group, mut sextets, mut end) = (0u32, 0, false);
-    for c in text.chars().filter(|c| !c.is_ascii_whitespace()) {
-        if c == '=' {
-            end = true;
-            continue;
-        }
-        let sextet = BASE64.iter().position(|&b| char::from(b) == c);
-        let Some(sextet) = sextet.filter(|_| !end) else {
-            return Err(invalid(format!(
-                "invalid symbol \"{c}\" found while decoding base64 sequence"
-            )));
+    // How many `=` have stood for the last bytes of a group.
+    let (mut group, mut sextets, mut ends) = (0u32, 0, 0);
+    for c in text
+        .chars()
+        .filter(|c| !matches!(c, ' ' | '\t' | '\n' | '\r'))
+    {
+        let sextet = if c == '=' {
+            if ends == 0 {
+                ends = match sextets {
+                    2 => 2,
+                    3 => 1,
+                    _ => return Err(invalid("unexpected \"=\" while decoding base64 sequence")),
+                };
+            }
+            0
+        } else {
+            let sextet = BASE64.iter().position(|&b| char::from(b) == c);
+            sextet.ok_or_else(|| {
+                invalid(format!(
+                    "invalid symbol \"{c}\" found while decoding base64 sequence"
+                ))
+            })?
         };
         group = group << 6 | sextet as u32;
         sextets += 1;
         if sextets == 4 {
-            out.extend_from_slice(&group.to_be_bytes()[1..]);
+            out.extend_from_slice(&group.to_be_bytes()[1..4 - ends]);
             (group, sextets) = (0, 0);
         }
     }
     match sextets {
-        0 => {}
-        1 => {
-            return Err(invalid("invalid base64 end sequence")
-                .hint("Input data is missing padding, is truncated, or is otherwise corrupted."));
-        }
-        _ => {
-            let bytes = (group << (6 * (4 - sextets))).to_be_bytes();
-            out.extend_from_slice(&bytes[1..sextets]);
-        }
+        0 => Ok(out),
+        _ => Err(invalid("invalid base64 end sequence")
+            .hint("Input data is missing padding, is truncated, or is otherwise corrupted.")),
     }
-    Ok(out)
 }
 
 fn decode_escape(text: &str) -> SqlResult<Vec<u8>> {

@@ -20,7 +20,7 @@ pub mod make;
 use super::{Function, builtin as new, fail, int, str, wrong_type};
 use crate::eval::Host;
 use quintet_base::SqlType::{Bool, Int4, Json as Plain, Jsonb, Text, TextArray};
-use quintet_base::json::{Kind, Node, parse};
+use quintet_base::json::{Kind, Node, parse, parse_texts};
 use quintet_base::{Json, SqlResult, SqlState, Str, Value};
 
 /// A jsonb argument.
@@ -92,19 +92,19 @@ fn element_text(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 }
 
 fn plain_field(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(node(parse(str(args[0]))?.get(str(args[1]))))
+    Ok(node(parse_texts(str(args[0]))?.get(str(args[1]))))
 }
 
 fn plain_field_text(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(node_text(parse(str(args[0]))?.get(str(args[1]))))
+    Ok(node_text(parse_texts(str(args[0]))?.get(str(args[1]))))
 }
 
 fn plain_element(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(node(parse(str(args[0]))?.element(int(args[1]))))
+    Ok(node(parse_texts(str(args[0]))?.element(int(args[1]))))
 }
 
 fn plain_element_text(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(node_text(parse(str(args[0]))?.element(int(args[1]))))
+    Ok(node_text(parse_texts(str(args[0]))?.element(int(args[1]))))
 }
 
 /// A step of a path as the place in an array.
@@ -136,12 +136,12 @@ pub(super) fn at_path_text(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 }
 
 pub(super) fn plain_at_path(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let parsed = parse(str(args[0]))?;
+    let parsed = parse_texts(str(args[0]))?;
     Ok(node(walk_node(&parsed, &texts(args[1]))))
 }
 
 pub(super) fn plain_at_path_text(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let parsed = parse(str(args[0]))?;
+    let parsed = parse_texts(str(args[0]))?;
     Ok(node_text(walk_node(&parsed, &texts(args[1]))))
 }
 
@@ -159,11 +159,14 @@ fn extract_path_text(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 }
 
 fn plain_extract_path(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(node(walk_node(&parse(str(args[0]))?, &steps(args))))
+    Ok(node(walk_node(&parse_texts(str(args[0]))?, &steps(args))))
 }
 
 fn plain_extract_path_text(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(node_text(walk_node(&parse(str(args[0]))?, &steps(args))))
+    Ok(node_text(walk_node(
+        &parse_texts(str(args[0]))?,
+        &steps(args),
+    )))
 }
 
 fn contains(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {

@@ -381,6 +381,10 @@ fn decimals(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     if step.is_zero() {
         return no_step();
     }
+    // What is far too long is not begun.
+    if (stop.to_f64() - start.to_f64()) / step.to_f64() > 2.0 * ROWS_MAX as f64 {
+        return Err(too_many());
+    }
     let mut values = Vec::new();
     let mut value = start.clone();
     let beyond = |value: &Numeric| match step.is_negative() {
@@ -412,6 +416,9 @@ fn moments(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let span = step.span();
     if span == 0 {
         return no_step();
+    }
+    if (i128::from(*stop) - i128::from(*start)) / span > 2 * ROWS_MAX as i128 {
+        return Err(too_many());
     }
     let mut values = Vec::new();
     let mut moment = *start;

@@ -268,7 +268,8 @@ fn make_timestamptz(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     match args.get(6) {
         None => datetime::timestamp_to_timestamptz(local, &host.format().zone),
         Some(zone) => {
-            datetime::timestamp_to_timestamptz(local, &datetime::TimeZone::parse(str(zone))?)
+            let zone = datetime::TimeZone::of_argument(str(zone))?;
+            datetime::timestamp_to_timestamptz(local, &zone)
         }
     }
     .map(Value::TimestampTz)
@@ -320,12 +321,6 @@ fn bin(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     {
         return Ok(args[1].clone());
     }
-    if stride.months != 0 {
-        return fail(
-            SqlState::FEATURE_NOT_SUPPORTED,
-            "timestamps cannot be binned into intervals containing months or years",
-        );
-    }
     let (Value::Timestamp(micros) | Value::TimestampTz(micros)) = args[1] else {
         wrong_type(args[1])
     };
@@ -335,6 +330,12 @@ fn bin(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     if datetime::is_infinite(*origin) {
         return fail(SqlState::DATETIME_FIELD_OVERFLOW, "origin out of range");
     }
+    if stride.months != 0 {
+        return fail(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "timestamps cannot be binned into intervals containing months or years",
+        );
+    }
     let stride = stride.span();
     if stride <= 0 {
         return fail(
@@ -343,6 +344,9 @@ fn bin(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
         );
     }
     let since = i128::from(*micros) - i128::from(*origin);
+    if i64::try_from(since).is_err() || i64::try_from(stride).is_err() {
+        return fail(SqlState::DATETIME_FIELD_OVERFLOW, "interval out of range");
+    }
     let start = since.div_euclid(stride) * stride + i128::from(*origin);
     let binned = datetime::check_timestamp(i64::try_from(start).unwrap_or(i64::MAX))?;
     Ok(match args[1] {

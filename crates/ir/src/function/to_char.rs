@@ -5,12 +5,18 @@
 //! | `template` | a template for dates and times, taken apart |
 //! | `print` | dates, times and intervals by it |
 //! | `read` | text by it |
-//! | `number` | numbers, both ways |
+//! | `cursor` | that text, and how far it is read |
+//! | `number` | numbers by a template |
+//! | `number_read` | text to numbers |
+//! | `number_template` | a template for numbers, taken apart |
 //!
 //! Promises: PostgreSQL's English patterns, with FM, TH and quoted text.  Does not: know TM's other
-//! languages, SP, or FX.
+//! languages, or SP.
 
+mod cursor;
 mod number;
+mod number_read;
+mod number_template;
 mod print;
 mod read;
 mod template;
@@ -21,7 +27,7 @@ use quintet_base::SqlType::{
     Date, Float4, Float8, Int4, Int8, Interval as Span, Numeric as Decimal, Text, Timestamp,
     TimestampTz,
 };
-use quintet_base::{Numeric, SqlResult, SqlState, Value, datetime};
+use quintet_base::{SqlResult, SqlState, Value, datetime};
 
 fn moment(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let template = str(args[1]);
@@ -47,33 +53,44 @@ fn moment(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
 }
 
 fn read_date(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let found = read::read(str(args[0]), str(args[1]))?;
-    datetime::check_date(found.days).map(Value::Date)
+    let text = str(args[0]);
+    let found = read::read(text, str(args[1]))?;
+    let days = datetime::check_date(found.days).map_err(|error| {
+        let message = format!("date out of range: \"{text}\"");
+        quintet_base::SqlError::new(error.state, message)
+    });
+    days.map(Value::Date)
 }
 
 fn read_timestamp(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let found = read::read(str(args[0]), str(args[1]))?;
     let local = found.local()?;
-    match found.offset {
+    let moment = match found.offset {
         Some(offset) => datetime::check_timestamp(local - offset * datetime::MICROS_PER_SECOND),
         None => datetime::timestamp_to_timestamptz(local, &host.format().zone),
+    }?;
+    match found.digits {
+        Some(digits) => datetime::round_timestamp(moment, digits),
+        None => Ok(moment),
     }
     .map(Value::TimestampTz)
 }
 
 fn number(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let (value, digits) = match args[0] {
-        Value::Numeric(number) => (number.clone(), None),
-        // A float shows no more digits than it has.
-        Value::Float8(float) => (Numeric::from_f64(*float), Some((15, *float))),
-        Value::Float4(float) => (Numeric::from_f32(*float), Some((6, f64::from(*float)))),
-        whole => (Numeric::from_i64(int(whole)), None),
+    use number::Shown;
+    let template = str(args[1]);
+    let shown = match args[0] {
+        Value::Numeric(number) => Shown::Numeric(number),
+        Value::Float8(float) => Shown::Float(*float, 15),
+        Value::Float4(float) => Shown::Float(f64::from(*float), 6),
+        Value::Int4(whole) => Shown::Int4(*whole),
+        whole => Shown::Int8(int(whole)),
     };
-    number::print(&value, str(args[1]), digits).map(Value::text)
+    number::print(&shown, template).map(Value::text)
 }
 
 fn read_number(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(number::read(str(args[0]), str(args[1]))?.map_or(Value::Null, Value::numeric))
+    Ok(number_read::read(str(args[0]), str(args[1]))?.map_or(Value::Null, Value::numeric))
 }
 
 /// What a text says by a template, and of what the template speaks.
@@ -130,7 +147,9 @@ pub(super) fn read_strictly(text: &str, template: &str) -> SqlResult<Parsed> {
     };
     Ok(Parsed {
         days: found.days,
-        micros: found.micros,
+        micros: found.digits.map_or(found.micros, |digits| {
+            datetime::round_time(found.micros, digits)
+        }),
         offset: found.offset,
         dated: fields().any(|field| !is_time(field) && !is_zone(field)),
         timed: fields().any(is_time),

@@ -145,7 +145,11 @@ impl Checker<'_> {
         let ty = match subquery.form {
             SubqueryForm::Value(column) => columns.get(column).copied(),
             SubqueryForm::Exists => Some(SqlType::Bool),
-            SubqueryForm::Array => columns.first().and_then(|column| column.array_of()),
+            // Arrays are parts of one with a dimension more.
+            SubqueryForm::Array => columns.first().and_then(|column| match column.element() {
+                Some(_) if !column.is_vector() => Some(*column),
+                _ => column.array_of(),
+            }),
             SubqueryForm::Compare { op, all } => {
                 let several = tested.len() > 1;
                 let is_membership =

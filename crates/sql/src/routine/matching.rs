@@ -212,7 +212,7 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
                 // CALL of what is built in.
                 None if procedure
                     && schema.is_none_or(|schema| schema == "pg_catalog")
-                    && function::resolve(name, &types).is_ok() =>
+                    && (function::resolve(name, &types).is_ok() || is_sleep(name, &types)) =>
                 {
                     other_kind(&written(name, &given), procedure)
                 }
@@ -504,6 +504,11 @@ pub(crate) fn default(planner: &Planner, parameter: &Parameter) -> SqlResult<Opt
         SqlType::Any(_) => Ok(Some(expr)),
         ty => coerce::convert(planner, expr, ty, CastContext::Assignment).map(Some),
     }
+}
+
+/// A function that waits, which is none that `function` knows.
+fn is_sleep(name: &str, types: &[SqlType]) -> bool {
+    matches!(name, "pg_sleep" | "pg_sleep_for" | "pg_sleep_until") && types.len() == 1
 }
 
 /// A call of a procedure as a function, or the other way round.

@@ -145,6 +145,9 @@ impl<'c> Known<'c> {
         match kind {
             SqlType::RegClass => self.relation_number(text),
             SqlType::RegType => self.type_number(text),
+            SqlType::RegNamespace | SqlType::RegRole if split_name(text).0.is_some() => {
+                Err(SqlError::new(SqlState::INVALID_NAME, "invalid name syntax"))
+            }
             SqlType::RegNamespace => {
                 let (_, name) = split_name(text);
                 self.schema_number(&name)

@@ -385,23 +385,37 @@ fn to_plain(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
 /// Pairs of texts: one array with both in turn, or two arrays.
 fn text_pairs(args: &[&Value]) -> SqlResult<Vec<(Str, Option<Str>)>> {
     let first = texts(args[0]);
+    let dimensions = |value: &Value| match value {
+        Value::Array(array) => array.dimensions().iter().count(),
+        other => super::wrong_type(other),
+    };
+    let refuse = |message: &str| fail(SqlState::ARRAY_SUBSCRIPT_ERROR, message);
     let (keys, values): (Vec<_>, Vec<_>) = match args.get(1) {
         None => {
-            if first.len() % 2 == 1 {
-                return fail(
-                    SqlState::ARRAY_SUBSCRIPT_ERROR,
-                    "array must have even number of elements",
-                );
+            let Value::Array(array) = args[0] else {
+                super::wrong_type(args[0])
+            };
+            match array.dimensions().iter().collect::<Vec<_>>()[..] {
+                [] => {}
+                [_] if first.len() % 2 == 1 => {
+                    return refuse("array must have even number of elements");
+                }
+                [_] => {}
+                [_, columns] if columns.length != 2 => {
+                    return refuse("array must have two columns");
+                }
+                [_, _] => {}
+                _ => return refuse("wrong number of array subscripts"),
             }
             first.chunks_exact(2).map(|pair| (pair[0], pair[1])).unzip()
         }
         Some(second) => {
+            if dimensions(args[0]) > 1 || dimensions(args[0]) != dimensions(second) {
+                return refuse("wrong number of array subscripts");
+            }
             let second = texts(second);
             if first.len() != second.len() {
-                return fail(
-                    SqlState::ARRAY_SUBSCRIPT_ERROR,
-                    "mismatched array dimensions",
-                );
+                return refuse("mismatched array dimensions");
             }
             (first, second)
         }

@@ -10,6 +10,7 @@
 use super::Options;
 use quintet_base::{SqlResult, SqlState};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Largest compiled pattern in bytes: the crate's own default, written down.
 const COMPILED_BYTES_MAX: usize = 10 * 1024 * 1024;
@@ -205,6 +206,48 @@ pub(super) fn options_within(pattern: &str, mut options: Options) -> (&str, Opti
     }
 }
 
+/// A class of letters within brackets, which has those of all alphabets; digits are those of ASCII only.
+fn letters_of(class: &str) -> Option<&'static str> {
+    static UPPER: OnceLock<String> = OnceLock::new();
+    static LOWER: OnceLock<String> = OnceLock::new();
+    Some(match class {
+        ":alpha:]" => r"[\w&&[^0-9_]]",
+        ":alnum:]" => r"[\w&&[^_]]",
+        ":upper:]" => UPPER.get_or_init(|| ranges_of(char::is_uppercase)),
+        ":lower:]" => LOWER.get_or_init(|| ranges_of(char::is_lowercase)),
+        ":punct:]" => r"[^\w\s\x00-\x1F\x7F-\x9F]_",
+        ":space:]" => r"\s",
+        ":word:]" => r"\w",
+        ":graph:]" => r"[^\s\x00-\x1F\x7F-\x9F]",
+        ":print:]" => r"[^\x00-\x1F\x7F-\x9F]",
+        _ => return None,
+    })
+}
+
+/// The characters of a kind as ranges: the crates are built without tables of what letters are.
+fn ranges_of(is_it: fn(char) -> bool) -> String {
+    let mut out = String::new();
+    let mut from = None;
+    let mut last = '\0';
+    for c in (char::MIN..=char::MAX).chain([char::MIN]) {
+        // Behind the last one comes the first, which is of no kind.
+        match (from, is_it(c)) {
+            (None, true) => from = Some(c),
+            (Some(first), false) => {
+                out.push_str(&format!(
+                    r"\x{{{:x}}}-\x{{{:x}}}",
+                    u32::from(first),
+                    u32::from(last)
+                ));
+                from = None;
+            }
+            _ => {}
+        }
+        last = c;
+    }
+    out
+}
+
 /// PostgreSQL's escapes that the crates write differently, and whether the pattern has what only
 /// trying can find.
 pub(super) fn translate(pattern: &str) -> (String, bool) {
@@ -222,7 +265,14 @@ pub(super) fn translate(pattern: &str) -> (String, bool) {
                 && rest.starts_with([':', '.', '='])
                 && let Some(end) = rest.find(']')
             {
-                out.push_str(&rest[..=end]);
+                match letters_of(&rest[..=end]) {
+                    // The bracket that opened the class.
+                    Some(letters) => {
+                        out.pop();
+                        out.push_str(letters);
+                    }
+                    None => out.push_str(&rest[..=end]),
+                }
                 rest = &rest[end + 1..];
             } else if c == '\\'
                 && let Some(next) = rest.chars().next()

@@ -1,372 +1,394 @@
-//! Numbers by a template, both ways.
+//! Numbers by a template.
 //!
-//! Promises: `9 0 . D , G S MI PL SG PR FM TH RN EEEE V L` and quoted text.  Does not: have a
-//! sign of a currency: L is a blank.
+//! Relies on: `number_template`.  Promises: what PostgreSQL prints, odd templates included: `9 0 . D , G S MI PL SG PR FM
+//! TH RN EEEE V B L` and quoted text.  Does not: have a sign of a currency: L is a blank.
 //!
-//! A template is a row of columns. Left of the point a `9` shows a blank until digits begin, and a
-//! sign that has no column of its own stands directly before the first digit, in a column that is
-//! added for it.
+//! A template is a row of pieces. The digits are printed one by one as the pieces that stand for digits come; left of the point a `9`
+//! shows a blank until digits begin, and a sign that has no piece of its own stands directly before the first digit.
 
+use super::number_template::{Anchor, Piece, Place, Template};
 use super::print::ordinal_ending;
 use quintet_base::{Numeric, SqlError, SqlResult, SqlState};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Column {
-    /// `9`, or `0` which shows zeros.
-    Digit {
-        zero: bool,
-    },
-    Point,
-    Comma,
-    /// `S`
-    Sign,
-    Minus,
-    Plus,
-    PlusMinus,
-    Currency,
-    Ordinal {
-        upper: bool,
-    },
-    Literal(char),
+/// A number to be printed.
+pub(super) enum Shown<'n> {
+    Int4(i32),
+    Int8(i64),
+    Numeric(&'n Numeric),
+    /// And how many digits it has.
+    Float(f64, usize),
 }
 
-struct Template {
-    columns: Vec<Column>,
-    bare: bool,
-    angles: bool,
-    scientific: bool,
-    roman: Option<bool>,
-    /// Digits behind V: the number is shown so many powers of ten larger.
-    shift: Option<u32>,
+fn integer_out_of_range() -> SqlError {
+    SqlError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range")
 }
 
-fn wrong(message: &str) -> SqlError {
-    SqlError::new(SqlState(*b"42601"), message)
-}
-
-fn parse(text: &str) -> SqlResult<Template> {
-    let mut template = Template {
-        columns: Vec::new(),
-        bare: false,
-        angles: false,
-        scientific: false,
-        roman: None,
-        shift: None,
-    };
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let begins = |word: &str| {
-            rest.get(..word.len())
-                .is_some_and(|head| head == word || head == word.to_ascii_lowercase())
-        };
-        let mut length = first.len_utf8();
-        let column = match first {
-            _ if begins("EEEE") => {
-                template.scientific = true;
-                length = 4;
-                None
-            }
-            _ if begins("FM") => {
-                template.bare = true;
-                length = 2;
-                None
-            }
-            _ if begins("PR") => {
-                template.angles = true;
-                length = 2;
-                None
-            }
-            _ if begins("RN") => {
-                template.roman = Some(first == 'R');
-                length = 2;
-                None
-            }
-            _ if begins("MI") => {
-                length = 2;
-                Some(Column::Minus)
-            }
-            _ if begins("PL") => {
-                length = 2;
-                Some(Column::Plus)
-            }
-            _ if begins("SG") => {
-                length = 2;
-                Some(Column::PlusMinus)
-            }
-            _ if begins("TH") => {
-                length = 2;
-                Some(Column::Ordinal {
-                    upper: first == 'T',
-                })
-            }
-            'S' | 's' => Some(Column::Sign),
-            '9' | '0' => {
-                template.shift = template.shift.map(|digits| digits + 1);
-                Some(Column::Digit { zero: first == '0' })
-            }
-            '.' | 'D' | 'd' => {
-                if template.columns.contains(&Column::Point) {
-                    return Err(wrong("multiple decimal points"));
-                }
-                Some(Column::Point)
-            }
-            ',' | 'G' | 'g' => Some(Column::Comma),
-            'L' | 'l' => Some(Column::Currency),
-            'V' | 'v' => {
-                template.shift = Some(0);
-                None
-            }
-            '"' => {
-                let mut chars = rest[1..].chars();
-                while let Some(c) = chars.next().filter(|c| *c != '"') {
-                    let escaped = if c == '\\' { chars.next() } else { None };
-                    template.columns.push(Column::Literal(escaped.unwrap_or(c)));
-                }
-                length = rest.len() - chars.as_str().len();
-                None
-            }
-            '\\' if rest[1..].starts_with('"') => {
-                length = 2;
-                Some(Column::Literal('"'))
-            }
-            c => Some(Column::Literal(c)),
-        };
-        template.columns.extend(column);
-        rest = &rest[length..];
+impl Shown<'_> {
+    fn numeric(&self) -> Numeric {
+        match self {
+            Shown::Int4(number) => Numeric::from_i64(i64::from(*number)),
+            Shown::Int8(number) => Numeric::from_i64(*number),
+            Shown::Numeric(number) => (*number).clone(),
+            Shown::Float(number, _) => Numeric::from_f64(*number),
+        }
     }
-    Ok(template)
+
+    /// As a Roman number has it.
+    fn rounded(&self) -> SqlResult<i64> {
+        let rounded = match self {
+            // What is beyond has no Roman number either.
+            Shown::Float(number, _) => return Ok(number.round_ties_even() as i64),
+            Shown::Numeric(number) => number.round(0)?.to_i64(),
+            other => other.numeric().to_i64(),
+        };
+        let is_int4 = |number: &i64| i32::try_from(*number).is_ok();
+        rounded.filter(is_int4).ok_or_else(integer_out_of_range)
+    }
+
+    /// In one digit before the point, and a power of ten.
+    fn scientific(&self, template: &Template) -> String {
+        let text = match self {
+            Shown::Float(number, _) if number.is_finite() => {
+                with_exponent(&format!("{number:.0$e}", template.fraction))
+            }
+            Shown::Int4(number) => {
+                with_exponent(&format!("{:.1$e}", f64::from(*number), template.fraction))
+            }
+            Shown::Float(..) => String::new(),
+            _ => match self.numeric() {
+                number if number.is_finite() => {
+                    let digits = scientific_decimal(&number.abs().to_string(), template.fraction);
+                    let sign = if number.is_negative() { "-" } else { "" };
+                    sign.to_string() + &with_exponent(&digits)
+                }
+                _ => String::new(),
+            },
+        };
+        match text.as_bytes() {
+            [] => {
+                let (whole, fraction) = ("#".repeat(template.whole), template.fraction + 4);
+                format!(" {whole}.{}", "#".repeat(fraction))
+            }
+            [b'-', ..] => text,
+            _ => format!(" {text}"),
+        }
+    }
+
+    /// The digits with a point, as many as the template has room for, behind their sign.
+    fn digits(&self, template: &mut Template) -> SqlResult<String> {
+        let shift = template.shift.unwrap_or(0);
+        template.whole += shift;
+        let power = |most: usize| 10i64.checked_pow(shift.min(most) as u32);
+        Ok(match self {
+            Shown::Int4(number) => {
+                let shifted = power(30).and_then(|power| i64::from(*number).checked_mul(power));
+                let shifted = shifted.filter(|shifted| i32::try_from(*shifted).is_ok());
+                with_zeros(shifted.ok_or_else(integer_out_of_range)?, template.fraction)
+            }
+            Shown::Int8(number) => {
+                let shifted = power(30).and_then(|power| number.checked_mul(power));
+                let shifted = shifted.ok_or_else(|| {
+                    SqlError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "bigint out of range")
+                })?;
+                with_zeros(shifted, template.fraction)
+            }
+            Shown::Numeric(number) => {
+                let shifted = match shift {
+                    0 => (*number).clone(),
+                    _ => number.mul(&Numeric::from_i128(10i128.pow(shift.min(30) as u32)))?,
+                };
+                shifted.round(template.fraction as i32)?.to_string()
+            }
+            Shown::Float(number, digits) => {
+                let shifted = number * 10f64.powi(shift as i32);
+                let text = |number: f64, fraction: usize| match number {
+                    _ if number.is_nan() => "NaN".to_string(),
+                    f64::INFINITY => "Infinity".to_string(),
+                    f64::NEG_INFINITY => "-Infinity".to_string(),
+                    _ => format!("{number:.fraction$}"),
+                };
+                // No more digits than the number has.
+                let whole = text(shifted.abs(), 0).len();
+                template.fraction = template.fraction.min(digits.saturating_sub(whole));
+                text(shifted, template.fraction)
+            }
+        })
+    }
 }
 
-/// By a template. `float`: how many digits a float has, and the float.
+fn with_zeros(number: i64, fraction: usize) -> String {
+    match fraction {
+        0 => number.to_string(),
+        _ => format!("{number}.{}", "0".repeat(fraction)),
+    }
+}
+
+/// `1.5e3` with the sign of its exponent and at least two digits of it.
+fn with_exponent(text: &str) -> String {
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    let exponent: i64 = exponent.parse().unwrap_or(0);
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.abs())
+}
+
+/// By a template.
 ///
 /// # Errors
-/// `42601` for a template that contradicts itself.
-pub(super) fn print(
-    value: &Numeric,
-    template: &str,
-    float: Option<(usize, f64)>,
-) -> SqlResult<String> {
-    let template = parse(template)?;
-    if let Some(upper) = template.roman {
-        return Ok(roman(value, upper, template.bare));
-    }
-    let point = template.columns.iter().position(|c| *c == Column::Point);
-    let is_digit = |column: &&Column| matches!(column, Column::Digit { .. });
-    let (before, after) = template
-        .columns
-        .split_at(point.unwrap_or(template.columns.len()));
-    let (whole_columns, mut fraction_columns) = (
-        before.iter().filter(is_digit).count(),
-        after.iter().filter(is_digit).count(),
-    );
+/// `42601` for a template that contradicts itself, `22003` for what is too large for it.
+pub(super) fn print(value: &Shown, template: &str) -> SqlResult<String> {
+    let mut template = Template::parse(template)?;
     if template.scientific {
-        return Ok(scientific(
-            value,
-            fraction_columns,
-            float.map(|(_, float)| float),
-        ));
+        return Ok(value.scientific(&template));
     }
-    if let Some((digits, float)) = float {
-        let whole = format!("{:.0}", float.abs()).len();
-        fraction_columns = fraction_columns.min(digits.saturating_sub(whole));
+    if template.roman {
+        let number = roman(value.rounded()?);
+        return Printer::of_roman(&template, number).print();
     }
-    let shifted = match template.shift {
-        Some(digits) => value.mul(&Numeric::from_i128(10i128.pow(digits.min(30))))?,
-        None => value.clone(),
+    let text = value.digits(&mut template)?;
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits.to_string()),
+        None => (false, text),
     };
-    let rounded = shifted.round(fraction_columns as i32)?;
-    let negative = rounded.is_negative() && !rounded.is_zero();
-    let is_finite = rounded.is_finite();
-    let text = rounded.abs().to_string();
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.to_string());
-    let fits = whole.len() <= whole_columns;
-    let layout = Layout {
-        template: &template,
-        negative,
-        whole: match fits {
-            true => format!("{whole:>whole_columns$}"),
-            false => "#".repeat(whole_columns),
-        },
-        fraction: match fits {
-            true => fraction,
-            false => "#".repeat(fraction_columns),
-        },
-        has_fraction: after.iter().any(|c| matches!(c, Column::Digit { .. })),
-        // A word has no fraction, and a float that has no digits left shows none.
-        has_point: !fits || is_finite && (fraction_columns > 0 || float.is_none()),
+    let whole = digits.find('.').unwrap_or(digits.len());
+    let (blanks, digits) = match whole > template.whole {
+        true => {
+            let (whole, fraction) = (template.whole, template.fraction);
+            (0, format!("{}.{}", "#".repeat(whole), "#".repeat(fraction)))
+        }
+        false => (template.whole - whole, digits),
     };
-    Ok(layout.print())
+    Printer::new(&template, digits, negative, blanks).print()
 }
 
-struct Layout<'t> {
+struct Printer<'t> {
     template: &'t Template,
+    number: Vec<u8>,
+    /// The next digit.
+    at: usize,
     negative: bool,
-    /// A character for each digit's column, blanks before the first.
-    whole: String,
-    fraction: String,
-    has_fraction: bool,
-    has_point: bool,
+    /// Pieces for digits that the number does not reach.
+    blanks: usize,
+    /// The sign is written, or not to be.
+    signed: bool,
+    angles: bool,
+    anchor: Option<Anchor>,
+    zeros_from: Option<usize>,
+    /// The last digit that is not a padding zero; the point, if all behind it are.
+    last: Option<usize>,
+    count: usize,
+    /// Digits begin.
+    begun: bool,
+    /// Pieces for digits so far.
+    seen: usize,
+    out: String,
 }
 
-impl Layout<'_> {
-    fn print(&self) -> String {
-        let Template {
-            columns,
-            bare,
-            angles,
-            ..
-        } = self.template;
-        let own_sign = columns
-            .iter()
-            .any(|column| matches!(column, Column::Sign | Column::Minus | Column::PlusMinus));
-        let first_digit = columns
-            .iter()
-            .position(|c| matches!(c, Column::Digit { .. } | Column::Point));
-        let sign_at = columns.iter().position(|c| *c == Column::Sign);
-        let leading_sign = sign_at.is_some_and(|at| first_digit.is_none_or(|first| at < first));
-        let mut pending = match (own_sign, *angles, leading_sign) {
-            (_, true, _) => Some(if self.negative { '<' } else { ' ' }),
-            (_, _, true) => Some(if self.negative { '-' } else { '+' }),
-            (false, _, _) => Some(if self.negative { '-' } else { ' ' }),
-            _ => None,
+impl<'t> Printer<'t> {
+    fn new(template: &'t Template, number: String, negative: bool, blanks: usize) -> Printer<'t> {
+        let bare = template.bare;
+        let by_itself = template.plus || template.minus;
+        let signed = match by_itself {
+            true => template.minus,
+            false => !negative && bare && template.anchor.is_none(),
         };
-        let mut out = String::new();
-        let (mut whole, mut fraction) = (self.whole.chars(), self.fraction.chars());
-        // Zeros show from the first `0` on, or from the first digit.
-        let mut begun = false;
-        let mut in_fraction = false;
-        let put_sign = |out: &mut String, pending: &mut Option<char>| {
-            if let Some(sign) = pending.take()
-                && !(*bare && sign == ' ')
-            {
-                out.push(sign);
+        // S before no digit is behind the last one.
+        let anchor = match template.anchor {
+            Some(Anchor::Before) if !by_itself && template.whole == template.before_sign => {
+                Some(Anchor::Behind)
             }
+            anchor => anchor,
         };
-        let whole_columns = self.whole.len();
-        let mut seen = 0;
-        // How much of the fraction shows without padding: up to the last digit that is not 0 or whose
-        // column is `0`.
-        let shown_fraction = self.shown_fraction();
-        let mut fraction_seen = 0;
-        for column in columns {
-            match column {
-                Column::Digit { zero } if !in_fraction => {
-                    seen += 1;
-                    let digit = whole.next().unwrap_or(' ');
-                    begun |= *zero || digit != ' ';
-                    // A number below 1 shows one zero where no fraction follows, and where FM leaves nothing
-                    // of it.
-                    let nothing_behind = !self.has_fraction || *bare && shown_fraction == 0;
-                    let last = seen == whole_columns && nothing_behind;
-                    if begun || last {
-                        begun = true;
-                        put_sign(&mut out, &mut pending);
-                        out.push(if digit == ' ' { '0' } else { digit });
-                    } else if !bare {
-                        out.push(' ');
-                    }
-                }
-                Column::Digit { .. } => {
-                    fraction_seen += 1;
-                    let digit = fraction.next();
-                    if !bare || fraction_seen <= shown_fraction {
-                        out.push_str(&digit.map_or_else(String::new, String::from));
-                    }
-                }
-                Column::Point => {
-                    put_sign(&mut out, &mut pending);
-                    in_fraction = true;
-                    if self.has_point && (self.has_fraction || !bare) {
-                        out.push('.');
-                    }
-                }
-                Column::Comma if in_fraction => out.push(','),
-                Column::Comma => {
-                    if begun {
-                        out.push(',');
-                    } else if !bare {
-                        out.push(' ');
-                    }
-                }
-                Column::Sign if leading_sign => {}
-                Column::Sign => out.push(if self.negative { '-' } else { '+' }),
-                Column::Minus => match (self.negative, bare) {
-                    (true, _) => out.push('-'),
-                    (false, false) => out.push(' '),
-                    _ => {}
-                },
-                Column::Plus => match (self.negative, bare) {
-                    (false, _) => out.push('+'),
-                    (true, false) => out.push(' '),
-                    _ => {}
-                },
-                Column::PlusMinus => out.push(if self.negative { '-' } else { '+' }),
-                Column::Currency => {
-                    if !bare {
-                        out.push(' ');
-                    }
-                }
-                Column::Ordinal { upper } => {
-                    if !self.negative && !self.has_fraction {
-                        let ending = ordinal_ending(&out);
-                        out.push_str(&match upper {
-                            true => ending.to_string(),
-                            false => ending.to_ascii_lowercase(),
-                        });
-                    }
-                }
-                Column::Literal(c) => out.push(*c),
+        let number = number.into_bytes();
+        let point = number.iter().position(|&digit| digit == b'.');
+        let last = point.filter(|_| bare && template.has_point).map(|point| {
+            let behind = number[point + 1..].iter().rposition(|&digit| digit != b'0');
+            let last = behind.map_or(point, |behind| point + 1 + behind);
+            match template.zeros_to > blanks {
+                true => last.max((number.len() - 1).min(template.zeros_to - blanks)),
+                false => last,
             }
-        }
-        if *angles {
-            put_sign(&mut out, &mut pending);
-            if self.negative {
-                out.push('>');
-            } else if !bare {
-                out.push(' ');
-            }
-        }
-        out
-    }
-
-    /// Digits of the fraction that FM keeps.
-    fn shown_fraction(&self) -> usize {
-        let mut columns = self.template.columns.iter();
-        columns.by_ref().find(|c| **c == Column::Point);
-        let zeros = columns.filter_map(|column| match column {
-            Column::Digit { zero } => Some(*zero),
-            _ => None,
         });
-        let last_zero = zeros
-            .enumerate()
-            .filter(|(_, zero)| *zero)
-            .map(|(at, _)| at + 1)
-            .last()
-            .unwrap_or(0);
-        last_zero.max(self.fraction.trim_end_matches('0').len())
+        let mut count = (template.whole + template.fraction).wrapping_sub(1);
+        if !signed && blanks == 0 {
+            count = count.wrapping_add(1);
+        }
+        Printer {
+            template,
+            number,
+            at: 0,
+            negative,
+            blanks,
+            signed,
+            angles: template.angles && (negative || !bare || by_itself),
+            anchor,
+            zeros_from: template.zeros_from,
+            last,
+            count,
+            begun: false,
+            seen: 0,
+            out: String::new(),
+        }
     }
-}
 
-/// One digit, so many behind the point, and the power of ten. A float is rounded as its digits in
-/// base two say, a decimal number as its decimal ones.
-fn scientific(value: &Numeric, digits: usize, float: Option<f64>) -> String {
-    if !value.is_finite() {
-        return format!(" #.{}####", "#".repeat(digits));
+    fn of_roman(template: &'t Template, number: String) -> Printer<'t> {
+        Printer {
+            signed: true,
+            angles: false,
+            anchor: None,
+            zeros_from: None,
+            last: None,
+            ..Printer::new(template, number, false, 0)
+        }
     }
-    let text = match float {
-        Some(float) => format!("{float:.digits$e}"),
-        None => scientific_decimal(&value.abs().to_string(), digits),
-    };
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let sign = if exponent < 0 { '-' } else { '+' };
-    let before = match value.is_negative() {
-        true => "-",
-        false => " ",
-    };
-    let mantissa = mantissa.trim_start_matches('-');
-    format!("{before}{mantissa}e{sign}{:02}", exponent.abs())
+
+    fn print(mut self) -> SqlResult<String> {
+        let bare = self.template.bare;
+        for piece in &self.template.pieces {
+            match *piece {
+                Piece::Digit(_) if self.template.roman => {}
+                Piece::Digit(place) => self.digit(place),
+                Piece::Comma if self.begun => self.out.push(','),
+                Piece::Comma if bare => {}
+                Piece::Comma => self.out.push(' '),
+                Piece::Currency => self.out.push(' '),
+                Piece::Minus if self.is_negative() => self.out.push('-'),
+                Piece::Plus if self.is_positive() => self.out.push('+'),
+                Piece::Minus | Piece::Plus if bare => {}
+                Piece::Minus | Piece::Plus => self.out.push(' '),
+                Piece::PlusMinus if self.is_negative() => self.out.push('-'),
+                Piece::PlusMinus if self.is_positive() => self.out.push('+'),
+                // A Roman number has no sign: the text ends.
+                Piece::PlusMinus => self.out.push('\0'),
+                Piece::Ordinal { upper } => self.ordinal(upper)?,
+                Piece::Roman { upper } => {
+                    let number = String::from_utf8_lossy(&self.number).into_owned();
+                    let number = match upper {
+                        true => number,
+                        false => number.to_ascii_lowercase(),
+                    };
+                    self.out.push_str(&match bare {
+                        true => number,
+                        false => format!("{number:>15}"),
+                    });
+                }
+                Piece::Mark => {}
+                Piece::Literal(c) => self.out.push(c),
+            }
+        }
+        // More pieces for digits than the number has end the text.
+        if let Some(end) = self.out.find('\0') {
+            self.out.truncate(end);
+        }
+        Ok(self.out)
+    }
+
+    fn is_negative(&self) -> bool {
+        self.negative && !self.template.roman
+    }
+
+    fn is_positive(&self) -> bool {
+        !self.negative && !self.template.roman
+    }
+
+    fn ordinal(&mut self, upper: bool) -> SqlResult<()> {
+        let ends = !self.template.roman
+            && self.number.first() != Some(&b'#')
+            && !self.negative
+            && !self.template.has_point;
+        if !ends {
+            return Ok(());
+        }
+        let number = String::from_utf8_lossy(&self.number).into_owned();
+        if !number.ends_with(|c: char| c.is_ascii_digit()) {
+            return Err(SqlError::new(
+                SqlState::INVALID_TEXT_REPRESENTATION,
+                format!("\"{number}\" is not a number"),
+            ));
+        }
+        let ending = ordinal_ending(&number);
+        self.out.push_str(&match upper {
+            true => ending.to_string(),
+            false => ending.to_ascii_lowercase(),
+        });
+        Ok(())
+    }
+
+    /// The zero before the point, which shows only where a `0` is.
+    fn is_zero_before_point(&self) -> bool {
+        self.zeros_from.is_none()
+            && self.at == 0
+            && self.number.first() == Some(&b'0')
+            && self.template.fraction != 0
+    }
+
+    fn ends_with_point(&self) -> bool {
+        self.last.is_some_and(|last| self.number[last] == b'.')
+    }
+
+    fn sign(&mut self) {
+        let bare = self.template.bare;
+        match (self.anchor, self.negative) {
+            (Some(Anchor::Behind), _) => return,
+            (Some(Anchor::Before), true) => self.out.push('-'),
+            (Some(Anchor::Before), false) => self.out.push('+'),
+            _ if self.angles => self.out.push(if self.negative { '<' } else { ' ' }),
+            (None, true) => self.out.push('-'),
+            (None, false) if bare => {}
+            (None, false) => self.out.push(' '),
+        }
+        self.signed = true;
+    }
+
+    fn digit(&mut self, place: Place) {
+        let bare = self.template.bare;
+        self.begun = false;
+        let is_reached = self.seen >= self.blanks || self.zeros_from == Some(self.seen);
+        if !self.signed && is_reached && (!self.is_zero_before_point() || self.ends_with_point()) {
+            self.sign();
+        }
+        if self.seen < self.blanks {
+            if self.zeros_from.is_some_and(|from| from <= self.seen) {
+                self.out.push('0');
+                self.begun = true;
+            } else if !bare {
+                self.out.push(' ');
+            }
+        } else {
+            let digit = self.number.get(self.at).copied();
+            if digit == Some(b'.') {
+                self.out.push('.');
+            } else if self.last.is_some_and(|last| self.at > last) && place != Place::Zero {
+                // Padding.
+            } else if self.is_zero_before_point() {
+                if !bare {
+                    self.out.push(' ');
+                } else if self.ends_with_point() {
+                    self.out.push('0');
+                }
+            } else {
+                self.out.push(digit.map_or('\0', char::from));
+                self.begun = true;
+            }
+            if digit.is_some() {
+                self.at += 1;
+            }
+        }
+        let mut end = self
+            .count
+            .wrapping_add(usize::from(self.blanks > 0))
+            .wrapping_add(usize::from(self.template.has_point));
+        if self.last == Some(self.at) {
+            end = self.seen;
+        }
+        if self.seen + 1 == end {
+            if self.signed && self.angles {
+                self.out.push(if self.negative { '>' } else { ' ' });
+            } else if self.anchor == Some(Anchor::Behind) {
+                self.out.push(if self.negative { '-' } else { '+' });
+            }
+        }
+        self.seen += 1;
+    }
 }
 
 /// `1.24e3` out of the digits of `1235.6`; halves are rounded up.
@@ -378,7 +400,7 @@ fn scientific_decimal(text: &str, digits: usize) -> String {
         .map(|b| b - b'0')
         .collect();
     let first = all.iter().position(|digit| *digit != 0);
-    let mut exponent = first.map_or(0, |first| whole.len() as i64 - 1 - first as i64);
+    let exponent = first.map_or(0, |first| whole.len() as i64 - 1 - first as i64);
     let from = first.unwrap_or(all.len());
     let mut kept: Vec<u8> = all[from..].iter().copied().take(digits + 1).collect();
     kept.resize(digits + 1, 0);
@@ -389,20 +411,20 @@ fn scientific_decimal(text: &str, digits: usize) -> String {
                 kept[last] += 1;
                 kept[last + 1..].fill(0);
             }
+            // As PostgreSQL has it: `10.0e+00`.
             None => {
                 kept.fill(0);
-                kept[0] = 1;
-                exponent += 1;
+                kept.insert(0, 1);
             }
         }
     }
     let shown: String = kept.iter().map(|digit| char::from(b'0' + digit)).collect();
-    let (head, tail) = shown.split_at(1);
+    let (head, tail) = shown.split_at(shown.len() - digits);
     let point = if digits > 0 { "." } else { "" };
     format!("{head}{point}{tail}e{exponent}")
 }
 
-fn roman(value: &Numeric, upper: bool, bare: bool) -> String {
+fn roman(number: i64) -> String {
     const PARTS: [(i64, &str); 13] = [
         (1000, "M"),
         (900, "CM"),
@@ -418,9 +440,10 @@ fn roman(value: &Numeric, upper: bool, bare: bool) -> String {
         (4, "IV"),
         (1, "I"),
     ];
-    let Some(mut rest) = value.to_i64().filter(|n| (1..4000).contains(n)) else {
+    if !(1..4000).contains(&number) {
         return "#".repeat(15);
-    };
+    }
+    let mut rest = number;
     let mut out = String::new();
     for (worth, letters) in PARTS {
         while rest >= worth {
@@ -428,66 +451,5 @@ fn roman(value: &Numeric, upper: bool, bare: bool) -> String {
             rest -= worth;
         }
     }
-    if !upper {
-        out = out.to_ascii_lowercase();
-    }
-    match bare {
-        true => out,
-        false => format!("{out:>15}"),
-    }
-}
-
-/// A number out of text by a template; `None` for nothing.
-///
-/// # Errors
-/// `22P02` for text without digits.
-pub(super) fn read(text: &str, template: &str) -> SqlResult<Option<Numeric>> {
-    let template = parse(template)?;
-    if template.columns.is_empty() {
-        return Ok(None);
-    }
-    let point = template.columns.contains(&Column::Point);
-    let mut digits = String::new();
-    let mut negative = false;
-    let mut whole = template
-        .columns
-        .iter()
-        .take_while(|c| **c != Column::Point)
-        .filter(|c| matches!(c, Column::Digit { .. }))
-        .count();
-    let mut fraction = template
-        .columns
-        .iter()
-        .skip_while(|c| **c != Column::Point)
-        .filter(|c| matches!(c, Column::Digit { .. }))
-        .count();
-    let mut in_fraction = false;
-    for c in text.chars() {
-        match c {
-            '-' | '<' => negative = true,
-            '0'..='9' if in_fraction && fraction > 0 => {
-                fraction -= 1;
-                digits.push(c);
-            }
-            '0'..='9' if !in_fraction && whole > 0 => {
-                whole -= 1;
-                digits.push(c);
-            }
-            '.' if point && !in_fraction => {
-                in_fraction = true;
-                digits.push('.');
-            }
-            '0'..='9' | '.' => break,
-            _ => {}
-        }
-    }
-    if !digits.bytes().any(|b| b.is_ascii_digit()) {
-        return Err(SqlError::new(
-            SqlState::INVALID_TEXT_REPRESENTATION,
-            format!("invalid input syntax for type numeric: \"{}\"", text.trim()),
-        ));
-    }
-    let digits = digits.trim_end_matches('.');
-    let sign = if negative { "-" } else { "" };
-    Numeric::parse(&format!("{sign}{digits}")).map(Some)
+    out
 }

@@ -74,10 +74,12 @@ impl<'z> Shown<'z> {
         for piece in pieces(template) {
             match piece {
                 Piece::Separator(c) | Piece::Literal(c) => out.push(c),
+                Piece::Exact => {}
                 Piece::Field {
                     field,
                     bare,
                     ordinal,
+                    ..
                 } => {
                     let start = out.len();
                     self.field(field, bare, &mut out)?;
@@ -250,8 +252,13 @@ impl<'z> Shown<'z> {
                 }
             }
             Field::Roman(case) => {
-                let month = (self.month - 1).rem_euclid(12) as usize;
-                if self.month != 0 || !self.is_interval {
+                // Of an interval whole years are December, those ago January, and a month ago is December.
+                let month = match self.month {
+                    0 if self.year == 0 => None,
+                    0 => Some(if self.year > 0 { 11 } else { 0 }),
+                    month => Some((month.rem_euclid(13) - 1) as usize),
+                };
+                if let Some(month) = month {
                     self.name(ROMAN[month], case, padded(4), out);
                 }
             }

@@ -2,6 +2,8 @@
 //!
 //! Promises: of several patterns the longest; what is no pattern stands for itself.
 
+use std::fmt;
+
 /// How letters are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Case {
@@ -68,7 +70,27 @@ pub(super) enum Piece {
         bare: bool,
         /// TH or th behind it.
         ordinal: Option<Case>,
+        spelling: Spelling,
     },
+    /// FX: what is read has exactly the template's blanks and signs.
+    Exact,
+}
+
+/// How a pattern is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spelling {
+    pub name: &'static str,
+    /// In small letters, where the name is in capitals.
+    pub small: bool,
+}
+
+impl fmt::Display for Spelling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.small {
+            true => f.write_str(&self.name.to_ascii_lowercase()),
+            false => f.write_str(self.name),
+        }
+    }
 }
 
 /// Patterns that are written in capitals or in small letters and mean the same.
@@ -150,17 +172,38 @@ const CASED: &[(&str, Field)] = &[
     ("tz", Field::ZoneName(Case::Lower)),
 ];
 
-/// The longest pattern at the start, and its length.
-fn field_at(text: &str) -> Option<(Field, usize)> {
-    let cased = CASED.iter().filter(|(name, _)| text.starts_with(name));
-    let any = ANY.iter().filter(|(name, _)| {
-        text.get(..name.len())
-            .is_some_and(|head| head == *name || head == name.to_ascii_lowercase())
-    });
-    cased
-        .chain(any)
-        .max_by_key(|(name, _)| name.len())
-        .map(|(name, field)| (*field, name.len()))
+/// The longest pattern at the start, and how it is written.
+fn field_at(text: &str) -> Option<(Field, Spelling)> {
+    let as_it_is = |&(name, field): &(&'static str, Field)| {
+        let spelling = Spelling { name, small: false };
+        text.starts_with(name).then_some((field, spelling))
+    };
+    let small = |&(name, field): &(&'static str, Field)| {
+        let spelling = Spelling { name, small: true };
+        let head = text.get(..name.len())?;
+        (head == name.to_ascii_lowercase()).then_some((field, spelling))
+    };
+    let found = CASED.iter().chain(ANY).filter_map(as_it_is);
+    found
+        .chain(ANY.iter().filter_map(small))
+        .max_by_key(|(_, spelling)| spelling.name.len())
+}
+
+/// Whether a pattern is a number.
+pub(super) fn is_digits(field: Field) -> bool {
+    !matches!(
+        field,
+        Field::Half(..)
+            | Field::Era(..)
+            | Field::MonthName(_)
+            | Field::MonthShort(_)
+            | Field::DayName(_)
+            | Field::DayShort(_)
+            | Field::Roman(_)
+            | Field::ZoneName(_)
+            | Field::Offset
+            | Field::ZoneHour
+    )
 }
 
 /// The parts.
@@ -173,12 +216,17 @@ pub(super) fn pieces(template: &str) -> Vec<Piece> {
             (bare, rest) = (true, &rest[2..]);
             continue;
         }
-        if rest.starts_with("TM") || rest.starts_with("FX") {
+        if rest.starts_with("TM") || rest.starts_with("tm") {
             rest = &rest[2..];
             continue;
         }
-        if let Some((field, length)) = field_at(rest) {
-            rest = &rest[length..];
+        if rest.starts_with("FX") || rest.starts_with("fx") {
+            found.push(Piece::Exact);
+            rest = &rest[2..];
+            continue;
+        }
+        if let Some((field, spelling)) = field_at(rest) {
+            rest = &rest[spelling.name.len()..];
             let ordinal = match rest.get(..2) {
                 Some("TH") => Some(Case::Upper),
                 Some("th") => Some(Case::Lower),
@@ -191,11 +239,14 @@ pub(super) fn pieces(template: &str) -> Vec<Piece> {
                 field,
                 bare,
                 ordinal,
+                spelling,
             });
             bare = false;
             continue;
         }
         rest = &rest[first.len_utf8()..];
+        // FM is of what stands directly behind it.
+        bare = false;
         match first {
             '"' => {
                 while let Some(c) = rest.chars().next() {
@@ -231,8 +282,8 @@ pub(super) fn no_separator(template: &str) -> Option<char> {
         let prefix = rest.get(..2).map(str::to_ascii_uppercase);
         if prefix.is_some_and(|prefix| matches!(prefix.as_str(), "FM" | "TM" | "FX" | "TH")) {
             rest = &rest[2..];
-        } else if let Some((_, length)) = field_at(rest) {
-            rest = &rest[length..];
+        } else if let Some((_, spelling)) = field_at(rest) {
+            rest = &rest[spelling.name.len()..];
         } else if first == '"' {
             let inner = &rest[1..];
             let end = inner.find('"').map_or(inner.len(), |end| end + 1);
