@@ -142,6 +142,10 @@ impl CancelHandle {
     }
 }
 
+/// How long a statement may be planned on a thread that others wait for: as long as it takes to plan most, and what goes
+/// beyond is planned anew.
+const MOMENT_OF_PLANNING_NS: u64 = 2_000_000;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Idle,
@@ -268,7 +272,7 @@ impl Session {
         settings.note_superuser(is_superuser);
         settings.take_changed();
         let now = db.clock.now_micros();
-        let cancel = Arc::default();
+        let cancel = Arc::<AtomicBool>::default();
         let application_name = settings.get("application_name").unwrap_or_default();
         let shown = Shown {
             user: options.user,
@@ -302,6 +306,9 @@ impl Session {
             deadline: None,
             moment: None,
             moment_is_over: Cell::new(false),
+            cancel: Arc::clone(&cancel),
+            planning_until: None,
+            planned_too_long: Arc::default(),
             read_only: false,
             number: Cell::new(0),
             numbers: Arc::clone(&db.numbers),
@@ -386,6 +393,23 @@ impl Session {
             self.host.clock.monotonic_nanos().saturating_add(nanos)
         };
         self.host.deadline = limit.map(end);
+    }
+
+    /// A message of the client begins: nobody who interrupted before meant it.
+    pub fn begin_message(&self) {
+        self.cancel.store(false, Ordering::Release);
+    }
+
+    /// Runs `work`, which plans, on a thread that others wait for. `None`: it takes longer than a moment, and is to be done again
+    /// elsewhere; nothing has changed.
+    pub fn plan_briefly<R>(&mut self, work: impl FnOnce(&mut Session) -> R) -> Option<R> {
+        self.host.planning_until = Some(self.host.clock.monotonic_nanos() + MOMENT_OF_PLANNING_NS);
+        let done = work(self);
+        self.host.planning_until = None;
+        match self.host.planned_too_long.swap(false, Ordering::Relaxed) {
+            true => None,
+            false => Some(done),
+        }
     }
 
     /// To interrupt this session from elsewhere.
