@@ -129,22 +129,31 @@ impl Session {
             if own {
                 self.ensure_txn(schema.timestamp);
             }
-            let others = match own {
+            let is_known = prepared.revision == schema.revision
+                && prepared.role == self.host.role()
+                && own == is_own(&prepared.planned);
+            let mut again = match is_known {
                 true => None,
-                false => self.with_others(&schema.catalog),
+                false => Some(self.plan_against(&schema.catalog, prepared)),
             };
-            let is_known =
-                prepared.revision == schema.revision && prepared.role == self.host.role();
-            if is_known && own == is_own(&prepared.planned) && others.is_none() {
+            // To see what others have costs as much as that is; most changes are none of theirs.
+            let is_harmless = match &again {
+                None => is_harmless(&prepared.planned, &schema.catalog),
+                Some(again) => matches!(again, Ok(again) if is_harmless(again, &schema.catalog)),
+            };
+            if !own
+                && !is_harmless
+                && let Some((others, seen)) = self.with_others(&schema.catalog)
+            {
+                let planned = self.plan_against(&seen, prepared)?;
+                if let Command::Ddl(plan) = &planned.command {
+                    refuse_others(plan, &others)?;
+                }
+                again = Some(Ok(planned));
+            }
+            let Some(again) = again.transpose()? else {
                 return Ok(Begun::From(schema, None));
-            }
-            let seen = others.as_ref().map_or(&schema.catalog, |(_, seen)| seen);
-            let context = self.host.plan_context(seen);
-            let source = &prepared.source;
-            let again = quintet_sql::plan(&source.parsed, &context, &source.declared)?;
-            if let (Command::Ddl(plan), Some((others, _))) = (&again.command, &others) {
-                refuse_others(plan, others)?;
-            }
+            };
             if counts(&again) && !self.own.is_used() {
                 self.provide_numbers()?;
             } else if own && matches!(again.command, Command::Ddl(_)) && !is_own(&again) {
@@ -153,6 +162,13 @@ impl Session {
                 return Ok(Begun::From(schema, Some(Box::new(again))));
             }
         }
+    }
+
+    fn plan_against(&self, catalog: &Catalog, prepared: &Prepared) -> SqlResult<Planned> {
+        let context = self.host.plan_context(catalog);
+        let source = &prepared.source;
+        self.host
+            .watched(|| quintet_sql::plan(&source.parsed, &context, &source.declared))
     }
 
     /// Whether the session would take these values.
@@ -518,6 +534,15 @@ impl Session {
                 closed.stay_closed();
             }
         }
+    }
+}
+
+/// Whether nothing that another session has can need what a change concerns.
+fn is_harmless(planned: &Planned, catalog: &Catalog) -> bool {
+    let is_grant = matches!(planned.tag, "GRANT" | "REVOKE");
+    match &planned.command {
+        Command::Ddl(plan) => plan.is_harmless(catalog, is_grant),
+        _ => true,
     }
 }
 

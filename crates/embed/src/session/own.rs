@@ -190,6 +190,10 @@ impl Session {
             return None;
         }
         let next = catalog.next_temporary();
+        let all: Vec<&TemporaryRecords> = others.iter().map(Arc::as_ref).collect();
+        if let Ok(with) = catalog.with_temporaries(&all, next) {
+            return Some((others, with));
+        }
         let mut with = catalog.clone();
         for records in &others {
             // Whom something was taken from before it was seen is not asked.
