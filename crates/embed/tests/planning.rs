@@ -118,6 +118,32 @@ fn what_takes_longer_than_a_moment_is_told_from_what_fails() {
     session.parse("p", &join(3), &[]).unwrap();
 }
 
+/// What a routine becomes is kept for everybody. Cause of a failure once: the end of a time limit was kept, too.
+#[test]
+fn a_routine_that_took_too_long_to_be_planned_is_planned_again() {
+    let (_dir, db) = open();
+    let (mut a, mut b) = (db.client().unwrap(), db.client().unwrap());
+    a.query("create table t (a int primary key, b int)")
+        .unwrap();
+    let large = join(100);
+    a.query(&format!(
+        "create function f() returns int language plpgsql as $$ declare n int; begin select count(*) into n from ({large}) x; return n; end $$;
+         create function g(anyelement) returns bigint language sql as $$ select count(*) from ({large}) x $$"
+    ))
+    .unwrap();
+    for call in ["select f()", "select g(1)", "select g('a'::text)"] {
+        a.session().limit_time(Some(Duration::from_millis(20)));
+        assert_eq!(state(&mut a, call), SqlState::QUERY_CANCELED, "{call}");
+        a.session().limit_time(None);
+        a.query("set search_path = public, pg_catalog").unwrap();
+        interrupted(&mut a, |a| state(a, call));
+        a.query("reset search_path").unwrap();
+        for client in [&mut a, &mut b] {
+            assert_eq!(rows(client, call), ["0"], "{call}");
+        }
+    }
+}
+
 /// Windows stand on windows: what the lowest gives was written down once for each way that leads to it.
 #[test]
 fn many_windows_are_explained() {

@@ -10,6 +10,7 @@
 use quintet_base::{SqlError, SqlResult};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 /// Says why planning is to end, if it is.
 pub type Look = Rc<dyn Fn() -> Option<SqlError>>;
@@ -91,6 +92,27 @@ pub(crate) fn is_over() -> bool {
     is_over
 }
 
+/// What is made once for everybody, and kept: not what comes of planning that is to end, which may be an error that is this
+/// statement's alone.
+///
+/// # Errors
+/// What was made; what was said to [`watched`].
+pub(crate) fn kept<T>(
+    place: &OnceLock<SqlResult<T>>,
+    make: impl FnOnce() -> SqlResult<T>,
+) -> SqlResult<&T> {
+    if place.get().is_none() {
+        let made = make();
+        look()?;
+        // Somebody else may have made it meanwhile.
+        let _ = place.set(made);
+    }
+    match place.get() {
+        Some(made) => made.as_ref().map_err(Clone::clone),
+        None => Err(SqlError::internal("nothing is kept")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,5 +154,14 @@ mod tests {
         });
         assert_eq!(state(many), SqlState::QUERY_CANCELED);
         assert!(look().is_ok() && !is_over());
+    }
+
+    #[test]
+    fn what_is_kept_is_nobodys_end() {
+        let place = OnceLock::new();
+        let over = watched(after(1), || kept(&place, || look().map(|()| 1)).copied());
+        assert!(over.is_err() && place.get().is_none());
+        assert_eq!(kept(&place, || Ok(2)).copied().ok(), Some(2));
+        assert_eq!(kept(&place, || Ok(3)).copied().ok(), Some(2));
     }
 }
