@@ -77,6 +77,7 @@ mod simple;
 mod sleeping;
 mod temporary;
 mod transaction;
+mod turn;
 mod waits;
 
 pub(crate) use identity::fixed_in_guise;
@@ -111,6 +112,7 @@ use quintet_wal::Committer;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -193,6 +195,8 @@ pub struct Session {
     savepoints: Vec<Savepoint>,
     /// What this transaction has changed of the schema.
     changed: Changed,
+    /// Numbers for objects that it has drawn last, for itself alone.
+    drawn: Range<u32>,
     /// What is in the session's temporary schema.
     own: Own,
     /// A database that this transaction drops or gives another name, and how long it waits for those who are there.
@@ -339,6 +343,7 @@ impl Session {
             shows_opened: false,
             savepoints: Vec::new(),
             changed: Changed::default(),
+            drawn: 0..0,
             own: Own::default(),
             closed: None,
             closing_until: None,
