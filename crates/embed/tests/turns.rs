@@ -170,6 +170,13 @@ fn changes_of_what_is_shared_take_turns() {
         run(&mut a, "rollback");
         ends(&mut b, pause);
     }
+    // In one database, too, whoever has its turn already does not wait for one who waits for that.
+    let mut beside = client(&db, "a");
+    run(&mut a, "begin; create table t1 (v text)");
+    let pause = waits(&mut beside, "create role second_of_a");
+    assert!(until_it_waits(&mut a, "create role first_of_a; commit").is_none());
+    ends(&mut beside, pause);
+    run(&mut a, "drop table t1");
     // A transaction that has changed its own before sees what others have committed meanwhile.
     run(&mut b, "begin");
     run(&mut b, &make("b", "t1"));

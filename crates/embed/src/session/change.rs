@@ -113,7 +113,6 @@ impl Session {
         if counts(&prepared.planned) {
             self.provide_numbers()?;
         }
-        // Before the turn, in the order in which everybody takes them.
         let mut concerns = match own {
             true => Concerns::Own,
             false => self.concerns(&prepared.planned),

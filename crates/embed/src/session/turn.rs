@@ -6,13 +6,13 @@
 //! one object of all databases only; who removes a role has seen what all databases have of it.  Does not: plan or publish.
 //!
 //! ```text
-//!   shared ──► turn of the own database ──► those of the others, by number
-//!   roles,     any change                   a role is removed, a database is copied
-//!   databases
+//!   turn of the first database ─► of the others, by number ─► shared
+//!   └──── a change takes its own one; all of them who       └ roles, databases
+//!         removes a role, or copies a database
 //! ```
 //!
-//! They are taken in this order by a statement, so that two statements never wait for each other; transactions of several may, which `tc`
-//! tells one of them.
+//! They are taken in this order by a statement, so that two statements never wait for each other. Nor do transactions of several that
+//! make roles and what else there is; those that remove a role with another turn in hand may, which `tc` tells one of them.
 //!
 //! Records of [`TURN_SPACE`]: `turn`, with the number of the database behind it in 4 bytes big-endian unless that is the first, and
 //! `shared`. A value says nothing; it is written so that who comes next finds its snapshot old.
@@ -79,15 +79,13 @@ impl Session {
     /// The same of what a change concerns.
     pub(super) fn take_turns(&mut self, concerns: Concerns) -> SqlResult<Turn> {
         self.ensure_txn(Timestamp::MAX);
-        let mut keys = self.db.turns_written(concerns >= Concerns::Shared);
-        keys.reverse();
-        let mut databases = vec![Arc::clone(&self.db)];
-        if concerns == Concerns::All {
-            databases = self.db.house.all();
-            keys.truncate(1);
-            keys.extend(databases.iter().map(|database| database.turn()));
-        }
-        for key in keys {
+        let databases = match concerns {
+            Concerns::All => self.db.house.all(),
+            Concerns::Own | Concerns::Shared => vec![Arc::clone(&self.db)],
+        };
+        let shared = (concerns >= Concerns::Shared).then(|| SHARED.to_vec());
+        let turns: Vec<Vec<u8>> = databases.iter().map(|database| database.turn()).collect();
+        for key in turns.into_iter().chain(shared) {
             if let Some(pause) = self.take_one(key)? {
                 return Ok(Turn::Wait(pause));
             }
