@@ -11,13 +11,22 @@
 use crate::graph::{Constraint, Graph, Why};
 use crate::operation::{Bound, Key, Operation, Part, Template, Touch};
 use quintet_ir::Expr;
+use std::collections::HashSet;
 
 /// Adds them.
 pub(crate) fn constrain(graph: &mut Graph<'_>) {
     let mut found = Vec::new();
-    let count = graph.operations.len();
-    for second in 0..count {
-        for first in 0..=second {
+    // There may be thousands, most of which touch nothing.
+    let touching: Vec<usize> = (0..graph.operations.len())
+        .filter(|&number| !graph.operations[number].touches.is_empty())
+        .collect();
+    let of_rows = graph.constraints.iter();
+    let of_rows = of_rows.filter(|constraint| constraint.why == Why::Rows && !constraint.carried);
+    let of_rows: HashSet<(usize, usize)> = of_rows
+        .map(|constraint| (constraint.from, constraint.to))
+        .collect();
+    for (place, &second) in touching.iter().enumerate() {
+        for &first in &touching[..=place] {
             let [one, other] = [first, second].map(|number| &graph.operations[number]);
             let pairs = || {
                 let touches = one.touches.iter();
@@ -32,12 +41,8 @@ pub(crate) fn constrain(graph: &mut Graph<'_>) {
                 why: Why::Table,
                 carried,
             };
-            let of_one_statement = graph.constraints.contains(&Constraint {
-                why: Why::Rows,
-                ..constraint(first, second, false)
-            });
             if first != second
-                && !of_one_statement
+                && !of_rows.contains(&(first, second))
                 && !exclude(one, other)
                 && conflicts(&constants_differ)
             {

@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn runs_wait_for_each_other_for_readers_or_for_quiet_but_not_for_ever() {
-        use When::{Later, Now, InQuiet as Quiet};
+        use When::{InQuiet as Quiet, Later, Now};
         // runs, new bytes, old bytes, questions for 1,000 records
         let table = [
             ((0, 0, 1000, 0), Now),            // the tree may have work further down

@@ -146,6 +146,7 @@ impl Client {
     /// # Errors
     /// As [`Session::parse`].
     pub fn prepare(&mut self, name: &str, sql: &str) -> SqlResult<()> {
+        self.session.begin_message();
         self.session.parse(name, sql, &[])
     }
 
@@ -192,6 +193,7 @@ impl Client {
     /// # Errors
     /// As [`Client::query`].
     pub fn start(&mut self, sql: &str) -> SqlResult<Progress> {
+        self.session.begin_message();
         let statements = self
             .session
             .split(sql)

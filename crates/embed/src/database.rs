@@ -22,7 +22,7 @@ use crate::chains::{ChainStats, Chains};
 use crate::channels::Channels;
 use crate::classified::Levels;
 use crate::contention::Contention;
-use crate::databases::{House, Place, spaces_of_others};
+use crate::databases::{House, Place, Shared, spaces_of_others};
 use crate::history::{self, History};
 use crate::past::PAST_SPACE;
 use crate::session::{Session, SessionOptions};
@@ -53,7 +53,7 @@ use std::time::Duration;
 
 /// Version of the directory's format; another one is refused.
 pub(crate) const FORMAT: &str = "quintet 1\n";
-/// Holds the record that every schema change writes, so that they take turns.
+/// Holds the records that schema changes write, so that they take turns: see `session::turn`.
 pub(crate) const TURN_SPACE: SpaceId = SpaceId(3);
 /// Names of key-value buckets to their spaces.
 pub(crate) const BUCKET_SPACE: SpaceId = SpaceId(4);
@@ -515,41 +515,58 @@ impl Inner {
     }
 
     /// To be called by whoever has the turn to change the schema, before the commit that gives the turn away.
-    pub fn about_to_publish(&self) -> Unpublished<'_> {
-        *self.house.publishing.0.lock() = true;
-        Unpublished(self)
+    pub fn about_to_publish(self: &Arc<Inner>, shared: Shared) -> Unpublished {
+        let databases = match shared {
+            Shared::Changed | Shared::ChangedAlone => self.house.all(),
+            Shared::AsItIs => vec![Arc::clone(self)],
+        };
+        for database in &databases {
+            database.place.unpublished.fetch_add(1, Ordering::AcqRel);
+        }
+        Unpublished(databases)
     }
 
     /// A schema change is visible a moment before its schema is published; nobody may plan with the
     /// old one after that. The moment is a few instructions of the committing thread.
     pub fn wait_for_schema(&self) {
         let house = &self.house;
-        if house.published() >= self.tc.last_fence() {
+        // Fences are of all databases, and so may be told of by another one's change before this one's is.
+        let is_known = || {
+            house.published() >= self.tc.last_fence()
+                && self.place.unpublished.load(Ordering::Acquire) == 0
+        };
+        if is_known() {
             return;
         }
-        let mut guard = house.publishing.0.lock();
-        while house.published() < self.tc.last_fence() {
-            house.publishing.1.wait(&mut guard);
+        let mut guard = house.told.0.lock();
+        while !is_known() {
+            house.told.1.wait(&mut guard);
         }
     }
 
     /// To be called with the turn to change the schema: the turn comes with the commit of the change before,
     /// a moment before that one is published, and not every change raises a fence to wait for.
     pub fn wait_for_published(&self) {
-        let mut unpublished = self.house.publishing.0.lock();
-        while *unpublished {
-            self.house.publishing.1.wait(&mut unpublished);
+        let is_published = || self.place.unpublished.load(Ordering::Acquire) == 0;
+        let mut guard = self.house.told.0.lock();
+        while !is_published() {
+            self.house.told.1.wait(&mut guard);
         }
     }
 }
 
 /// From before a commit of a schema change until its schema is published, or the commit has failed.
-pub(crate) struct Unpublished<'a>(&'a Inner);
+pub(crate) struct Unpublished(Vec<Arc<Inner>>);
 
-impl Drop for Unpublished<'_> {
+impl Drop for Unpublished {
     fn drop(&mut self) {
-        *self.0.house.publishing.0.lock() = false;
-        self.0.house.publishing.1.notify_all();
+        for database in &self.0 {
+            database.place.unpublished.fetch_sub(1, Ordering::AcqRel);
+        }
+        if let Some(one) = self.0.first() {
+            let _guard = one.house.told.0.lock();
+            one.house.told.1.notify_all();
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Several databases in one directory: catalogues of their own over the same log, store, and memory.
 //!
-//! Relies on: `sql` for what a catalogue says of databases, and for what all of them share; the turn to change the schema, which all of
-//! them take from one another.  Promises: numbers of objects, and so of spaces, are those of one database only; roles are the same in all;
+//! Relies on: `sql` for what a catalogue says of databases, and for what all of them share; the turn to change that, which all of
+//! them take from one another (`session::turn`).  Promises: numbers of objects, and so of spaces, are those of one database only; roles are the same in all;
 //! who plans in one database sees nothing of another; a database is dropped when nobody is in it, and everything of it goes with
 //! that commit.  Does not: keep memory or log apart, or read one database from another.
 //!
@@ -12,7 +12,7 @@
 //!                                                           ┘
 //! ```
 //!
-//! Lock order: the map of databases, then a database's count of sessions; both are leaves otherwise.
+//! Lock order: the publication of a schema, the map of databases, then a database's count of sessions; both are leaves otherwise.
 
 use crate::batches::Batches;
 use crate::chains::Chains;
@@ -38,12 +38,14 @@ use std::time::Duration;
 pub(crate) struct House {
     /// The first one, which keeps the others; gone when it is closed.
     first: RwLock<Weak<Inner>>,
-    /// True while a schema change may be committed and not published yet. Set and reset by the session
-    /// that has the turn to change the schema, read by whoever has it next.
-    pub publishing: (Mutex<bool>, Condvar),
+    /// Held while a schema is given to everybody: each publication looks at what all databases have. What is waited for below it is that
+    /// one of them has ended.
+    publishing: Mutex<()>,
+    /// Told, with the lock, when a publication has ended, or a commit has failed that was to be published.
+    pub told: (Mutex<()>, Condvar),
     /// Commit of the newest schema change that is published, of whichever database.
     published: AtomicU64,
-    /// The next number to give to an object, as far as published catalogues say.
+    /// The next number to give to an object. No catalogue's own one is greater, published or not.
     next_id: AtomicU32,
     /// Numbers for what sessions make in their temporary schemas.
     pub blocks: Arc<Blocks>,
@@ -55,6 +57,9 @@ pub(crate) struct Place {
     pub number: u32,
     /// Where the catalogue's records are.
     pub space: SpaceId,
+    /// How many changes of its schema may be committed and not published yet: its own, and one of what is shared. Written by who has the turn
+    /// to make them, read by who plans or has a turn next.
+    pub unpublished: AtomicU32,
     /// Who is there.
     guests: Mutex<Guests>,
     /// Of the first: those beside it, by their numbers.
@@ -66,6 +71,17 @@ struct Guests {
     count: usize,
     /// It is being dropped: nobody comes in.
     is_closed: bool,
+}
+
+/// Whether a schema that is published has what all databases share as it has changed it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(crate) enum Shared {
+    /// Others may have changed it since.
+    #[default]
+    AsItIs,
+    Changed,
+    /// And nobody else has changed anything meanwhile: spaces of other databases may have been fenced with it.
+    ChangedAlone,
 }
 
 /// A session that counts; until it is dropped.
@@ -87,6 +103,7 @@ impl Place {
         Place {
             number,
             space,
+            unpublished: AtomicU32::new(0),
             guests: Mutex::default(),
             others: RwLock::default(),
         }
@@ -106,13 +123,24 @@ impl House {
 
     /// Everybody has the schema of this commit now.
     pub fn note_published(&self, timestamp: Timestamp, catalog: &Catalog) {
-        self.next_id.fetch_max(catalog.next_id(), Ordering::AcqRel);
+        self.note_drawn(catalog);
         self.published.fetch_max(timestamp.0, Ordering::AcqRel);
     }
 
     /// The newest commit that is published.
     pub fn published(&self) -> Timestamp {
         Timestamp(self.published.load(Ordering::Acquire))
+    }
+
+    /// Gives out the numbers from one that was the next until another; false if it is not the next any more.
+    pub fn draw(&self, from: u32, to: u32) -> bool {
+        let (done, not) = (Ordering::AcqRel, Ordering::Acquire);
+        from >= to || self.next_id.compare_exchange(from, to, done, not).is_ok()
+    }
+
+    /// Something has numbers up to the next one of this catalogue, and nobody else has.
+    pub fn note_drawn(&self, catalog: &Catalog) {
+        self.next_id.fetch_max(catalog.next_id(), Ordering::AcqRel);
     }
 
     /// The last number that somebody may have.
@@ -237,25 +265,59 @@ impl Inner {
     }
 
     /// Gives a committed schema to everybody: to the sessions of this database, and what is shared to those of the others.
-    pub fn publish(self: &Arc<Inner>, schema: Schema) {
+    pub fn publish(self: &Arc<Inner>, schema: Schema, shared: Shared) {
+        let publishing = self.house.publishing.lock();
         let before = self.schema();
-        let (timestamp, catalog) = (schema.timestamp, schema.catalog.clone());
-        self.schema.store(Arc::new(schema));
-        for other in self.house.all() {
-            let known = other.schema();
-            if let Some(catalog) = known.catalog.with_shared_of(&catalog) {
-                other.schema.store(Arc::new(Schema {
-                    catalog,
-                    timestamp,
-                    revision: other.next_revision(),
-                    classes: Levels::default(),
-                }));
-            }
+        let (timestamp, mut schema) = (schema.timestamp, schema);
+        if shared == Shared::AsItIs
+            && let Some(catalog) = schema.catalog.with_shared_of(&before.catalog)
+        {
+            // Somebody else has changed it meanwhile.
+            schema.catalog = catalog;
+            schema.revision = self.next_revision();
         }
-        self.follow(&before.catalog, &catalog, timestamp);
+        if schema.revision < before.revision {
+            schema.revision = self.next_revision();
+        }
+        let catalog = schema.catalog.clone();
+        self.schema.store(Arc::new(schema));
+        if shared >= Shared::Changed {
+            for other in self.house.all() {
+                let known = other.schema();
+                if let Some(catalog) = known.catalog.with_shared_of(&catalog) {
+                    other.schema.store(Arc::new(Schema {
+                        catalog,
+                        // A change of its own may be committed and not be published yet: plans are as old as they were.
+                        timestamp: match shared {
+                            Shared::ChangedAlone => timestamp,
+                            _ => known.timestamp,
+                        },
+                        revision: other.next_revision(),
+                        classes: Levels::default(),
+                    }));
+                }
+            }
+            self.follow(&before.catalog, &catalog, timestamp);
+        }
         self.house.note_published(timestamp, &catalog);
-        let _guard = self.house.publishing.0.lock();
-        self.house.publishing.1.notify_all();
+        drop(publishing);
+        let _guard = self.house.told.0.lock();
+        self.house.told.1.notify_all();
+    }
+
+    /// Gives out no number up to this one.
+    pub fn pass_over(self: &Arc<Inner>, highest: SpaceId) {
+        let _publishing = self.house.publishing.lock();
+        let known = self.schema();
+        let mut catalog = known.catalog.clone();
+        catalog.pass_over(highest);
+        self.house.note_drawn(&catalog);
+        self.schema.store(Arc::new(Schema {
+            catalog,
+            timestamp: known.timestamp,
+            revision: self.next_revision(),
+            classes: Levels::default(),
+        }));
     }
 
     /// Opens and closes databases as the new catalogue has them.
@@ -408,6 +470,7 @@ impl Closed {
             Some((change.key.clone(), value))
         });
         let copy = Catalog::beside(shared, record, own)?;
+        database.house.note_drawn(&copy);
         for sequence in copy.all_sequences() {
             let mut all = source.all_sequences();
             if let Some(from) = all.find(|from| from.id == sequence.id) {

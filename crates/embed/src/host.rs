@@ -27,7 +27,9 @@ use quintet_sql::command::{Command, Notice};
 use quintet_sql::{Catalog, PlanContext, RowSecurity, Who};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The part of a session that expressions see.
 pub(crate) struct SessionHost {
@@ -57,6 +59,14 @@ pub(crate) struct SessionHost {
     pub moment: Option<u64>,
     /// It has been told so.
     pub moment_is_over: Cell<bool>,
+    /// Set by whoever interrupts the session.
+    pub cancel: Arc<AtomicBool>,
+    /// When a statement that is planned on others' thread has had its moment, by the same clock; see [`Session::plan_briefly`].
+    ///
+    /// [`Session::plan_briefly`]: crate::Session::plan_briefly
+    pub planning_until: Option<u64>,
+    /// Planning was given up for that.
+    pub planned_too_long: Arc<AtomicBool>,
     /// Of the transaction.
     pub read_only: bool,
     /// What the transaction is called by `txid_current`; 0 until it is asked for.
@@ -85,6 +95,12 @@ pub(crate) struct SessionHost {
     pub notices: RefCell<Vec<Notice>>,
 }
 
+/// `57014`.
+fn canceled(reason: &str) -> SqlError {
+    let message = format!("canceling statement due to {reason}");
+    SqlError::new(SqlState::QUERY_CANCELED, message)
+}
+
 /// What sequences have given to a session.
 #[derive(Default)]
 pub(crate) struct Given {
@@ -107,6 +123,35 @@ impl Given {
 }
 
 impl SessionHost {
+    /// Runs `plan` until somebody interrupts the session, or the statement's time is over.
+    ///
+    /// # Errors
+    /// Those of `plan`; `57014`.
+    pub fn watched<R>(&self, plan: impl FnOnce() -> SqlResult<R>) -> SqlResult<R> {
+        let cancel = Arc::clone(&self.cancel);
+        let clock = Arc::clone(&self.clock);
+        let (deadline, moment) = (self.deadline, self.planning_until);
+        let too_long = Arc::clone(&self.planned_too_long);
+        let look = move || {
+            if cancel.load(Ordering::Acquire) && cancel.swap(false, Ordering::AcqRel) {
+                return Some(canceled("user request"));
+            }
+            if deadline.is_none() && moment.is_none() {
+                return None;
+            }
+            let now = clock.monotonic_nanos();
+            let over = |end: Option<u64>| end.is_some_and(|end| now >= end);
+            if over(deadline) {
+                return Some(canceled("statement timeout"));
+            }
+            over(moment).then(|| {
+                too_long.store(true, Ordering::Relaxed);
+                canceled("a moment's end")
+            })
+        };
+        quintet_sql::watched(Rc::new(look), plan)
+    }
+
     /// The value of a setting that each transaction has one of its own of.
     pub fn of_transaction(&self, name: &str) -> Option<&'static str> {
         if name.eq_ignore_ascii_case("transaction_isolation") {
@@ -448,11 +493,11 @@ impl quintet_ir::Host for SessionHost {
     }
 
     fn program(&self, routine: RoutineId) -> SqlResult<Arc<Program>> {
-        quintet_sql::program(&self.plan_context(&self.schema.catalog), routine)
+        self.watched(|| quintet_sql::program(&self.plan_context(&self.schema.catalog), routine))
     }
 
     fn plan(&self, text: &str, types: &[SqlType]) -> SqlResult<Planned> {
-        plan_here(&self.plan_context(&self.schema.catalog), text, types)
+        self.watched(|| plan_here(&self.plan_context(&self.schema.catalog), text, types))
     }
 
     fn guised<'h>(&'h self, guises: &[&Guise]) -> SqlResult<Box<dyn quintet_ir::Host + 'h>> {

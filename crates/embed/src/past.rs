@@ -35,8 +35,11 @@ pub(crate) fn leave(
     }
     let kept_from = db.log.kept_from();
     let mut writes = Vec::new();
+    let own = database_key(db);
     for (key, value) in stored(db)? {
-        if parse(&value).is_none_or(|(at, _)| at < kept_from) {
+        // What others have left, they forget: they may be doing so.
+        let is_own = key.get(4..) == Some(&own[..]);
+        if is_own && parse(&value).is_none_or(|(at, _)| at < kept_from) {
             writes.push((key, None));
         }
     }

@@ -210,7 +210,8 @@ impl Printer {
             }
             Plan::Window { input, calls, .. } => {
                 let visible = self.visible(input, outer);
-                let mut names = self.names(input, outer);
+                // Looked for once: windows stand on windows.
+                let mut names = visible[outer.len()..].to_vec();
                 names.extend(calls.iter().map(|call| window_text(call, &visible)));
                 names
             }

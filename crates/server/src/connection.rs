@@ -58,6 +58,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// Room for reading: a burst of small messages, or a slice of a large one.
 const READ_BYTES: usize = 16 * 1024;
 
+/// A message of so many bytes takes a millisecond to be parsed.
+const TEXT_BYTES_LONG: usize = 16 * 1024;
+
 /// Buffers that grew beyond this for one large message or row are given back after it.
 const BUFFER_BYTES_KEPT: usize = 1024 * 1024;
 
@@ -103,6 +106,8 @@ pub(crate) struct Connection {
     answered: bool,
     /// A COPY FROM STDIN waits for the client; it may finish when the server stops.
     copying: bool,
+    /// What is planned is given up when it takes longer than a moment.
+    briefly: bool,
     /// A lock was waited for longer than `lock_timeout`.
     lock_timed_out: bool,
     running: Option<Running>,
@@ -114,6 +119,8 @@ pub(crate) struct Connection {
 /// What a message leaves to do once its bytes are no longer needed.
 enum Next {
     Nothing,
+    /// It is to be taken again, where it may take long.
+    Elsewhere,
     Query(Vec<SimpleStatement>),
     Execute {
         portal: String,
@@ -150,6 +157,7 @@ impl Connection {
             skipping: false,
             answered: true,
             copying: false,
+            briefly: false,
             lock_timed_out: false,
             running: None,
             presence,
@@ -214,16 +222,44 @@ impl Connection {
     /// One message.
     async fn turn(&mut self) -> Result<(), Close> {
         let frame = self.frame().await?;
-        let next = self.take(frame)?;
+        let next = self.take_in_time(frame).await?;
         self.input.advance(frame.end);
         match next {
-            Next::Nothing => Ok(()),
+            Next::Nothing | Next::Elsewhere => Ok(()),
             Next::Query(statements) => self.query(statements).await,
             Next::Execute { portal, max_rows } => self.execute(&portal, max_rows).await,
             Next::Function => self.function().await,
             Next::Sync => self.sync().await,
             Next::Flush => self.flush().await,
         }
+    }
+
+    /// As [`Connection::take`], where it delays nobody if it takes long: what is to be planned may be, and somebody who wants to interrupt
+    /// that may have to be read on this thread.
+    async fn take_in_time(&mut self, frame: Frame) -> Result<Next, Close> {
+        if !matches!(frame.kind, b'Q' | b'P' | b'B') {
+            return self.take(frame);
+        }
+        self.session.begin_message();
+        self.session.limit_time(self.limits.statement);
+        let next = self.take_somewhere(frame).await;
+        self.session.limit_time(None);
+        next
+    }
+
+    async fn take_somewhere(&mut self, frame: Frame) -> Result<Next, Close> {
+        if desks::at_desk() && frame.end < TEXT_BYTES_LONG {
+            self.briefly = true;
+            let next = self.take(frame);
+            self.briefly = false;
+            let next = next?;
+            if !matches!(next, Next::Elsewhere) {
+                return Ok(next);
+            }
+        }
+        self.answer_before_long().await?;
+        desks::apart().await;
+        tokio::task::block_in_place(|| self.take(frame))
     }
 
     /// Does what can be done while the message's bytes are in place.
@@ -265,20 +301,31 @@ impl Connection {
                 | Message::Bind(_)
                 | Message::Describe(..)
                 | Message::Close(..) => {
-                    prepare::prepare(&mut self.session, &mut self.formats, &mut self.out, message)
-                        .map(|()| Next::Nothing)
+                    let (formats, out) = (&mut self.formats, &mut self.out);
+                    let mut prepare = |session: &mut Session| {
+                        prepare::prepare(session, formats, out, message).map(|()| Next::Nothing)
+                    };
+                    match self.briefly {
+                        false => prepare(&mut self.session),
+                        true => match self.session.plan_briefly(prepare) {
+                            Some(done) => done,
+                            None => return Ok(Next::Elsewhere),
+                        },
+                    }
                 }
             },
         };
-        Ok(taken.unwrap_or_else(|error| {
-            self.refuse(error);
-            // Query and function call are whole cycles; the others end with the next Sync.
-            if matches!(frame.kind, b'Q' | b'F') {
-                return Next::Sync;
-            }
-            self.skipping = true;
-            Next::Nothing
-        }))
+        let error = match taken {
+            Ok(next) => return Ok(next),
+            Err(error) => self.why(error, None)?,
+        };
+        self.refuse(error);
+        // Query and function call are whole cycles; the others end with the next Sync.
+        if matches!(frame.kind, b'Q' | b'F') {
+            return Ok(Next::Sync);
+        }
+        self.skipping = true;
+        Ok(Next::Nothing)
     }
 
     /// Waits for a whole message at the front of `input`.

@@ -352,6 +352,49 @@ async fn a_time_limit_ends_loops_over_integers_and_elements() {
     }
 }
 
+/// Cause of a failure once: what was planned for seconds heard nothing, and kept the thread that cancel requests came to.
+#[tokio::test(flavor = "multi_thread")]
+async fn planning_ends_with_a_cancel_request_or_a_time_limit_and_keeps_nobody() {
+    let running = start().await;
+    let mut client = running.client().await;
+    client
+        .query("create table j (a int primary key, b int)")
+        .await;
+    let from: Vec<String> = (0..200).map(|n| format!("j j{n}")).collect();
+    let on: Vec<String> = (1..200).map(|n| format!("j{n}.a = j{}.b", n - 1)).collect();
+    let (from, on) = (from.join(", "), on.join(" and "));
+    let large = format!("select 1 from {from} where {on}");
+    client.query("set statement_timeout = 50").await;
+    let timeout = client.query(&large).await;
+    assert_eq!(
+        timeout,
+        "E(ERROR 57014 canceling statement due to statement timeout) Z(I)"
+    );
+    client.query("set statement_timeout = 0").await;
+    client.send(&query(&large)).await;
+    // At each desk somebody is served meanwhile.
+    for _ in 0..quintet_rt::threads::processors() {
+        let mut other = running.client().await;
+        assert_eq!(
+            other.query("select 1").await,
+            "T(?column?:23) D(1) C(SELECT 1) Z(I)"
+        );
+    }
+    let body = [&client.process_id.to_be_bytes()[..], &client.secret].concat();
+    let mut other = running.socket().await;
+    other.send(&packet(1234 << 16 | 5678, &body)).await;
+    assert!(other.message().await.is_none());
+    let canceled = client.until_ready().await;
+    assert_eq!(
+        canceled,
+        "E(ERROR 57014 canceling statement due to user request) Z(I)"
+    );
+    assert_eq!(
+        client.query("select count(*) from j").await,
+        "T(count:20) D(0) C(SELECT 1) Z(I)"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_statement_is_cancelled_while_it_computes() {
     let running = start().await;

@@ -11,7 +11,7 @@ use crate::domain;
 use crate::expr::{AGGREGATE_BASE, Binder};
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
-use crate::rewrite::same;
+use crate::rewrite::{are_alike, same};
 use crate::routine::{check_schema, is_routine};
 use crate::system::descriptions;
 use pg_query::NodeEnum;
@@ -439,10 +439,11 @@ impl Binder<'_, '_> {
         let mut collected = collected.borrow_mut();
         // The same call twice is computed once.
         let text = format!("{bound:?}");
-        let place = match collected
-            .iter()
-            .position(|other| format!("{other:?}") == text)
-        {
+        let is_it = |other: &AggregateCall| {
+            let mut pairs = other.args.iter().zip(&bound.args);
+            pairs.all(|(one, other)| are_alike(one, other)) && format!("{other:?}") == text
+        };
+        let place = match collected.iter().position(is_it) {
             Some(place) => place,
             None => {
                 collected.push(bound);

@@ -5,8 +5,8 @@
 
 use crate::catalog::{Catalog, CatalogChange};
 use crate::databases::DatabaseChange;
-use crate::records::{self, ForeignKeyRecord, RecordKey};
-use quintet_base::{Level, SqlError, SqlType, TableId};
+use crate::records::{self, Counters, ForeignKeyRecord, RecordKey};
+use quintet_base::{Level, SqlError, SqlResult, SqlType, TableId};
 use quintet_ir::Expr;
 use quintet_ir::Needs;
 use quintet_ir::Program;
@@ -268,6 +268,22 @@ impl DdlPlan {
             && self.settings.is_empty()
             && !self.changes.is_empty()
             && self.changes.iter().all(CatalogChange::is_temporary)
+    }
+
+    /// The next number to give to an object when it is done, if it gives any out.
+    ///
+    /// # Errors
+    /// `XX001`: that cannot be read.
+    pub fn next_id(&self) -> SqlResult<Option<u32>> {
+        let mut next = None;
+        for change in &self.changes {
+            if let (Ok(RecordKey::Counters), Some(value)) =
+                (RecordKey::decode(&change.key), &change.value)
+            {
+                next = Some(records::read::<Counters>(value)?.next_id);
+            }
+        }
+        Ok(next)
     }
 
     /// Whether numbers for something temporary were drawn for it.

@@ -21,6 +21,7 @@ use crate::planner::Planner;
 use crate::scope::{Scope, ScopeColumn};
 use crate::types;
 use crate::variables::Conflict;
+use crate::watch;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self, BoolExprType, BoolTestType, Node, NullTestType, a_const};
 use quintet_base::types::TypeFamily;
@@ -123,6 +124,7 @@ impl<'b, 'a> Binder<'b, 'a> {
     /// # Errors
     /// As PostgreSQL's analysis.
     pub fn bind(&self, node: &Node) -> SqlResult<Expr> {
+        watch::step()?;
         let (bound, height) = self.planner.heights.of(|| self.bind_node(node));
         let expr = bound?;
         // What is written out twice within what is written out twice becomes more than any memory holds.

@@ -30,6 +30,7 @@ use crate::expr::and;
 use crate::from::{Leaf, LeafKind, Source};
 use crate::rewrite::{is_volatile, move_columns, move_function, shift};
 use crate::sizes::Sizes;
+use crate::watch;
 use quintet_base::{SqlError, SqlResult};
 use quintet_ir::expressions::each_of_node;
 use quintet_ir::plan::{Access, JoinKind, KeyBound, KeyRange, Path, Plan};
@@ -155,6 +156,7 @@ impl State<'_> {
         let steps = order::by_cost(self, order).unwrap_or_default();
         self.defers = true;
         for &(leaf, way) in &steps {
+            watch::look()?;
             let first = self.plan.is_none();
             waiting.retain(|&other| other != leaf);
             self.place(&leaves[leaf], order.filter(|_| first), way)?;
@@ -166,6 +168,7 @@ impl State<'_> {
             self.filter_above(&leaves[*leaf]);
         }
         while !waiting.is_empty() {
+            watch::look()?;
             let next = self.next(&waiting)?;
             let leaf = waiting.remove(next);
             let order = order.filter(|_| self.plan.is_none());
@@ -201,6 +204,7 @@ impl State<'_> {
         }
         let mut best: Option<(Rank, usize)> = None;
         for (n, leaf) in &inner {
+            watch::look()?;
             if let Source::Table(table) = &leaf.source {
                 let usable = |place: usize| self.is_placed(place);
                 let rank = self.choose(table, leaf, None, &usable).rank;
@@ -222,7 +226,7 @@ impl State<'_> {
         // A leaf that gives some table its key.
         let gives_key = |leaf: &Leaf| {
             inner.iter().any(|(_, other)| match &other.source {
-                Source::Table(table) if other.offset != leaf.offset => {
+                Source::Table(table) if other.offset != leaf.offset && !watch::is_over() => {
                     let own = leaf.offset..leaf.offset + leaf.width;
                     let usable = |place: usize| self.is_placed(place) || own.contains(&place);
                     self.choose(table, other, None, &usable).rank.has_equality()

@@ -43,6 +43,7 @@
 //! | `plpgsql` | bodies of stored procedures, as a tree |
 //! | `routine`, `variables` | procedures and functions: created, called, lowered to steps |
 //! | `utility`, `advisory`, `set_config`, `feed` | statements for the session, and of the database itself |
+//! | `watch` | whether planning is still wanted |
 //! | `kept_settings` | settings that clients set and that steer nothing |
 
 mod access;
@@ -127,6 +128,7 @@ mod utility;
 mod values;
 mod variables;
 mod view;
+mod watch;
 mod window;
 mod with;
 mod within_group;
@@ -148,3 +150,4 @@ pub use secrets::without_passwords;
 pub use sizes::Sizes;
 pub use system::Known;
 pub use temporary::{TemporaryRecords, TemporaryWork, temporary_numbers};
+pub use watch::{Look, watched};

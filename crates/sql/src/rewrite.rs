@@ -3,11 +3,13 @@
 //! Relies on: `ir`.  Promises: what is not changed is kept as it is.  Does not: know why places
 //! move: joins in another order, aggregation, a subquery inside a join.
 
+use quintet_base::Value;
 use quintet_ir::aggregate::AggregateCall;
 use quintet_ir::expressions::each_of_plan;
 use quintet_ir::function::Volatility;
 use quintet_ir::plan::{Access, KeyBound, KeyRange, Path, Plan, SortKey};
 use quintet_ir::{Expr, Sought, Subquery};
+use std::mem::discriminant;
 use std::sync::Arc;
 
 /// The expression with every part for which `change` gives one replaced by it, outermost first.
@@ -189,7 +191,28 @@ pub(crate) fn same(a: &Expr, b: &Expr) -> bool {
     match (a, b) {
         (Expr::Column(x, _), Expr::Column(y, _)) => x == y,
         (Expr::Column(..), _) | (_, Expr::Column(..)) => false,
-        _ => format!("{a:?}") == format!("{b:?}"),
+        _ => are_alike(a, b) && format!("{a:?}") == format!("{b:?}"),
+    }
+}
+
+/// Whether they may be the same, which is soon told of most that are not: their text takes long to make, and each is compared with
+/// all of a list.
+pub(crate) fn are_alike(a: &Expr, b: &Expr) -> bool {
+    if discriminant(a) != discriminant(b) {
+        return false;
+    }
+    match (a, b) {
+        (Expr::Column(x, _), Expr::Column(y, _)) | (Expr::Outer(x, _), Expr::Outer(y, _)) => x == y,
+        (Expr::Const(Value::Int4(x), _), Expr::Const(Value::Int4(y), _)) => x == y,
+        (Expr::Const(Value::Int8(x), _), Expr::Const(Value::Int8(y), _)) => x == y,
+        (Expr::Const(Value::Text(x), _), Expr::Const(Value::Text(y), _)) => x == y,
+        _ => {
+            let (mut own, mut others) = (Vec::new(), Vec::new());
+            a.for_each_part(&mut |part| own.push(part));
+            b.for_each_part(&mut |part| others.push(part));
+            let mut pairs = own.iter().zip(&others);
+            own.len() == others.len() && pairs.all(|(a, b)| are_alike(a, b))
+        }
     }
 }
 

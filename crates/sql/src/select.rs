@@ -32,6 +32,7 @@ use crate::set_operation::plan_set_operation;
 use crate::sets::sets_in_from;
 use crate::subquery::Subqueries;
 use crate::values::plan_values;
+use crate::watch;
 use crate::window::Windows;
 use crate::with;
 use pg_query::NodeEnum;
@@ -69,6 +70,7 @@ pub(crate) fn plan_query(
     select: &SelectStmt,
     wanted: Option<&[SqlType]>,
 ) -> SqlResult<Query> {
+    watch::look()?;
     planner.calls.allow();
     let whole = || NodeEnum::SelectStmt(Box::new(select.clone()));
     let before = with::enter_with(planner, select.with_clause.as_ref(), &whole)?;

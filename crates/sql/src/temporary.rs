@@ -13,7 +13,7 @@ use quintet_base::ids::TEMPORARY;
 use quintet_base::types::ROW_TYPE;
 use quintet_base::{SequenceId, SpaceId, SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::ddl::Work;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Records of what is in a session's temporary schema, by their keys.
 pub type TemporaryRecords = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -61,16 +61,28 @@ impl Catalog {
     /// # Errors
     /// What a record needs is not there any more.
     pub fn with_temporary(&self, records: &TemporaryRecords, next: u32) -> SqlResult<Catalog> {
+        self.with_temporaries(&[records], next)
+    }
+
+    /// The same of several sessions, no two of which have a record of the same key.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with_temporaries(
+        &self,
+        sessions: &[&TemporaryRecords],
+        next: u32,
+    ) -> SqlResult<Catalog> {
+        let records = || sessions.iter().flat_map(|records| records.iter());
         let counters = Counters { next_id: next };
         let mut changes = vec![records::write(RecordKey::TemporaryCounters, &counters)?];
-        changes.extend(records.iter().map(|(key, value)| CatalogChange {
+        changes.extend(records().map(|(key, value)| CatalogChange {
             key: key.clone(),
             value: Some(value.clone()),
         }));
         let with = self.apply(&changes)?;
-        let schemas: Vec<&str> = records
-            .keys()
-            .filter_map(|key| match RecordKey::decode(key) {
+        let schemas: HashSet<&str> = records()
+            .filter_map(|(key, _)| match RecordKey::decode(key) {
                 Ok(RecordKey::Schema(number)) => with.schema_named(number),
                 _ => None,
             })
@@ -80,13 +92,13 @@ impl Catalog {
     }
 
     /// Refuses tables of these schemas that need a type or a function that is not there; everything else was read anew.
-    fn refuse_unmet(&self, schemas: &[&str]) -> SqlResult<()> {
+    fn refuse_unmet(&self, schemas: &HashSet<&str>) -> SqlResult<()> {
         let gone = |what: &str, name: &str| {
             let message = format!("{what} of \"{name}\" does not exist any more");
             Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message))
         };
         for record in self.table_records() {
-            if !schemas.contains(&record.schema.as_str()) {
+            if !schemas.contains(record.schema.as_str()) {
                 continue;
             }
             let numbers = record.columns.iter().filter(|column| !column.dropped);
@@ -111,6 +123,27 @@ impl Catalog {
             }
         }
         Ok(())
+    }
+}
+
+impl DdlPlan {
+    /// Whether nothing that is there already can need what it changes, and so nothing that another session has: it makes something,
+    /// says something of what is there, or lets somebody do something with it (`is_grant`). `catalog`: what it was planned against.
+    pub fn is_harmless(&self, catalog: &Catalog, is_grant: bool) -> bool {
+        let is_new = |number: u32| number >= catalog.next_id() && !TEMPORARY.contains(&number);
+        let adds = |change: &CatalogChange| match RecordKey::decode(&change.key) {
+            Ok(RecordKey::Counters | RecordKey::Comments(_)) => true,
+            Ok(RecordKey::Access(_) | RecordKey::ColumnAccess(_)) if is_grant => true,
+            Ok(RecordKey::Role(_) | RecordKey::Settings(_) | RecordKey::Database(_)) | Err(_) => {
+                false
+            }
+            Ok(_) => {
+                let number = change.key.last_chunk();
+                change.value.is_some()
+                    && number.is_some_and(|number| is_new(u32::from_be_bytes(*number)))
+            }
+        };
+        self.changes.iter().all(adds)
     }
 }
 

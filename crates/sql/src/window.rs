@@ -71,6 +71,8 @@ struct Spec {
 struct Shared {
     partition: Vec<Expr>,
     order: Vec<SortKey>,
+    /// Both, as they were written: windows are many with those that are compared by it.
+    text: String,
     calls: Vec<(usize, WindowCall)>,
 }
 
@@ -188,15 +190,13 @@ impl Windows {
         let ty = call.ty;
         let mut shared = self.shared.borrow_mut();
         let place = shared.iter().map(|one| one.calls.len()).sum::<usize>();
-        let alike = |one: &&mut Shared| {
-            format!("{:?}", (&one.partition, &one.order))
-                == format!("{:?}", (&spec.partition, &spec.order))
-        };
-        match shared.iter_mut().find(alike) {
+        let text = format!("{:?}", (&spec.partition, &spec.order));
+        match shared.iter_mut().find(|one| one.text == text) {
             Some(one) => one.calls.push((place, call)),
             None => shared.push(Shared {
                 partition: spec.partition,
                 order: spec.order,
+                text,
                 calls: vec![(place, call)],
             }),
         }

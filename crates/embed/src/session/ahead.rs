@@ -12,8 +12,8 @@
 //! ```
 
 use super::Session;
-use super::change::Turn;
 use super::portal::{Portal, PortalState};
+use super::turn::Turn;
 use crate::database::Schema;
 use crate::step::Pause;
 use quintet_base::{Level, SpaceId, SqlError, SqlResult, SqlState};
@@ -82,8 +82,13 @@ impl Session {
         if others && let Turn::Wait(pause) = self.take_turn()? {
             return Ok(Renewed::Wait(pause));
         }
-        let Some((schema, plan)) = self.plan_renewal(table)? else {
-            return Ok(Renewed::No);
+        let (schema, plan) = loop {
+            let Some((schema, plan)) = self.plan_renewal(table)? else {
+                return Ok(Renewed::No);
+            };
+            if !others || self.draw_for(&schema, &plan)? {
+                break (schema, plan);
+            }
         };
         let txn = self.ensure_txn_at(Level::ReadCommitted, schema.timestamp);
         if others {

@@ -233,9 +233,15 @@ impl Session {
                 return Ok(None);
             };
             let schema = txn.schema();
-            match txn.commit_or_keep(durability(&self.db, &self.host)) {
+            let changed = self.changed.schema.as_ref();
+            let unpublished = changed.map(|_| self.db.about_to_publish(self.changed.shared));
+            let committed = txn.commit_or_keep(durability(&self.db, &self.host));
+            // Of what has failed nobody waits to be told.
+            let unpublished = unpublished.filter(|_| committed.is_ok());
+            match committed {
                 Ok(committed) => {
                     self.publish_schema(committed.timestamp);
+                    drop(unpublished);
                     self.note_committed(committed.timestamp);
                     self.txn = None;
                     if calling.parting {

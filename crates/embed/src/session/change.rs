@@ -1,20 +1,20 @@
-//! Schema changes: transactional, one at a time.
+//! Schema changes: transactional, one at a time in each database.
 //!
 //! Relies on: `sql` plans the change against one catalogue; `direct` does the physical work; `tc`
 //! fences spaces, so that whoever planned with an older schema is refused.
 //! Promises: a change is seen by its own transaction at once, by others when it commits, or never.
-//! Does not: let two changes run side by side: the second waits for the end of the first.
+//! Does not: let two changes of one database run side by side: the second waits for the end of the first (`turn`).
 
 use super::Session;
 use super::execute::{canceled, only_calls_commit};
 use super::own::with_catalog;
 use super::planning::Prepared;
+use super::turn::{Concerns, Turn};
 use crate::activity::Interrupt;
 use crate::classified::Levels;
 use crate::database::Schema;
-use crate::databases::{Closed, Copied};
+use crate::databases::{Closed, Copied, Shared};
 use crate::step::{Pause, Reason};
-use quintet_base::ids::TEMPORARY;
 use quintet_base::{
     Bytes, Durability, Level, SpaceId, SqlError, SqlResult, SqlState, TableId, Timestamp,
 };
@@ -23,7 +23,7 @@ use quintet_ir::Procedure;
 use quintet_ir::ddl::Work;
 use quintet_sql::command::{Command, DdlPlan, Planned};
 use quintet_sql::{Catalog, CatalogChange, DatabaseChange, TemporaryRecords, TemporaryWork};
-use quintet_tc::{Error as TcError, Strength, WaitPolicy};
+use quintet_tc::Error as TcError;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -31,14 +31,6 @@ use std::sync::atomic::Ordering;
 const CLOSING_NANOS: u64 = 5_000_000_000;
 /// How often it is looked whether they have.
 const LOOKING_NANOS: u64 = 10_000_000;
-
-/// Whether the schema may be changed now.
-pub(super) enum Turn {
-    /// Somebody else is changing it.
-    Wait(Pause),
-    /// Nobody else is, until the transaction ends.
-    Taken,
-}
 
 /// How a schema change begins.
 enum Begun {
@@ -121,30 +113,52 @@ impl Session {
         if counts(&prepared.planned) {
             self.provide_numbers()?;
         }
+        let mut concerns = match own {
+            true => Concerns::Own,
+            false => self.concerns(&prepared.planned),
+        };
         loop {
-            if !own && let Turn::Wait(pause) = self.take_turn()? {
+            if !own && let Turn::Wait(pause) = self.take_turns(concerns)? {
                 return Ok(Begun::Blocked(pause));
             }
             let schema = Arc::clone(self.schema());
             if own {
                 self.ensure_txn(schema.timestamp);
             }
-            let others = match own {
+            let is_known = prepared.revision == schema.revision
+                && prepared.role == self.host.role()
+                && own == is_own(&prepared.planned);
+            let mut again = match is_known {
                 true => None,
-                false => self.with_others(&schema.catalog),
+                false => Some(self.plan_against(&schema.catalog, prepared)),
             };
-            let is_known =
-                prepared.revision == schema.revision && prepared.role == self.host.role();
-            if is_known && own == is_own(&prepared.planned) && others.is_none() {
+            // To see what others have costs as much as that is; most changes are none of theirs.
+            let is_harmless = match &again {
+                None => is_harmless(&prepared.planned, &schema.catalog),
+                Some(again) => matches!(again, Ok(again) if is_harmless(again, &schema.catalog)),
+            };
+            if !own
+                && !is_harmless
+                && let Some((others, seen)) = self.with_others(&schema.catalog)
+            {
+                let planned = self.plan_against(&seen, prepared)?;
+                if let Command::Ddl(plan) = &planned.command {
+                    refuse_others(plan, &others)?;
+                }
+                again = Some(Ok(planned));
+            }
+            let again = again.transpose()?;
+            if !own {
+                let planned = again.as_ref().unwrap_or(&prepared.planned);
+                let wider = self.concerns(planned).max(concerns);
+                if wider != concerns || !self.draw(&schema, planned)? {
+                    concerns = wider;
+                    continue;
+                }
+            }
+            let Some(again) = again else {
                 return Ok(Begun::From(schema, None));
-            }
-            let seen = others.as_ref().map_or(&schema.catalog, |(_, seen)| seen);
-            let context = self.host.plan_context(seen);
-            let source = &prepared.source;
-            let again = quintet_sql::plan(&source.parsed, &context, &source.declared)?;
-            if let (Command::Ddl(plan), Some((others, _))) = (&again.command, &others) {
-                refuse_others(plan, others)?;
-            }
+            };
             if counts(&again) && !self.own.is_used() {
                 self.provide_numbers()?;
             } else if own && matches!(again.command, Command::Ddl(_)) && !is_own(&again) {
@@ -153,6 +167,13 @@ impl Session {
                 return Ok(Begun::From(schema, Some(Box::new(again))));
             }
         }
+    }
+
+    fn plan_against(&self, catalog: &Catalog, prepared: &Prepared) -> SqlResult<Planned> {
+        let context = self.host.plan_context(catalog);
+        let source = &prepared.source;
+        self.host
+            .watched(|| quintet_sql::plan(&source.parsed, &context, &source.declared))
     }
 
     /// Whether the session would take these values.
@@ -199,67 +220,6 @@ impl Session {
         }
     }
 
-    /// Has the schema to itself until the transaction ends.
-    pub(super) fn take_turn(&mut self) -> SqlResult<Turn> {
-        self.ensure_txn(Timestamp::MAX);
-        let turn = Bytes::from_static(b"turn");
-        loop {
-            let txn = self.txn.as_mut().expect("just ensured");
-            txn.begin_statement();
-            match txn.lock(
-                crate::database::TURN_SPACE,
-                &turn,
-                Strength::Exclusive,
-                WaitPolicy::Queue,
-            ) {
-                Ok(()) => break,
-                Err(TcError::Blocked(_)) if self.cancel.swap(false, Ordering::AcqRel) => {
-                    return Err(canceled());
-                }
-                Err(TcError::Blocked(wait)) => {
-                    return Ok(Turn::Wait(Pause(Reason::Row(wait))));
-                }
-                // Somebody else's change committed meanwhile; look again with a new snapshot.
-                Err(TcError::Stale) => {}
-                Err(error) => {
-                    return Err(translate(
-                        error,
-                        self.level,
-                        &self.host.schema.catalog_names(),
-                    ));
-                }
-            }
-        }
-        // With the turn in hand the newest schema is ours to change.
-        self.db.wait_for_published();
-        // Numbers are given out by all databases of the house, each by itself.
-        if self.changed.schema.is_none() {
-            let highest = self.db.house.highest();
-            if self.db.schema().catalog.next_id() <= highest.0 {
-                self.pass_over(highest);
-            }
-        }
-        self.clear_abandoned()?;
-        Ok(Turn::Taken)
-    }
-
-    /// Drops what was committed ahead of a change that came to nothing, and gives its numbers to nothing else: STORE forgets
-    /// a space some time after it was dropped.
-    fn clear_abandoned(&mut self) -> SqlResult<()> {
-        let stored = SpaceId(0)..SpaceId(TEMPORARY.start);
-        let abandoned = self.db.tc.take_abandoned(stored);
-        let Some(highest) = abandoned.iter().max() else {
-            return Ok(());
-        };
-        // First, so that it holds whatever comes of the rest: what is not dropped goes when the database is opened next.
-        self.pass_over(*highest);
-        let work = TemporaryWork {
-            spaces: abandoned,
-            counters: Vec::new(),
-        };
-        self.drop_unnamed(&work)
-    }
-
     /// Drops what no schema names, in a transaction of its own.
     pub(super) fn drop_unnamed(&self, work: &TemporaryWork) -> SqlResult<()> {
         let mut txn = self.db.tc.begin(Level::ReadCommitted);
@@ -276,26 +236,6 @@ impl Session {
         });
         let names = self.host.schema.catalog_names();
         committed.map_err(|error| translate(error, Level::ReadCommitted, &names))
-    }
-
-    /// Gives out no number up to this one.
-    fn pass_over(&mut self, highest: SpaceId) {
-        let passing = |schema: &Schema| {
-            let mut catalog = schema.catalog.clone();
-            catalog.pass_over(highest);
-            Schema {
-                catalog,
-                timestamp: schema.timestamp,
-                revision: self.db.next_revision(),
-                classes: Levels::default(),
-            }
-        };
-        self.db.publish(passing(&self.db.schema()));
-        // That of earlier changes of this transaction, one of which may be undone.
-        let own = self.changed.schema.as_deref().map(passing);
-        if let Some(own) = own {
-            self.changed.schema = Some(Arc::new(own));
-        }
     }
 
     /// Sees to it that nobody is in a database that is to be dropped or gets another name, and that nobody comes in. `Some`: wait, and call again.
@@ -416,6 +356,8 @@ impl Session {
         };
         let stored = plan.changes.iter().filter(|change| !change.is_temporary());
         let stored: Vec<&CatalogChange> = stored.chain(&named).collect();
+        let shared = stored.iter().any(|change| Catalog::is_shared(&change.key));
+        let turns = self.db.turns_written(shared);
         for change in stored {
             let space = self.db.space_of(change);
             put(space, &change.key, change.value.as_deref())?;
@@ -427,17 +369,22 @@ impl Session {
         }
         if of_all.is_some() {
             // Written by every change, so that the next one finds its snapshot stale.
-            put(
-                crate::database::TURN_SPACE,
-                b"turn",
-                Some(&schema.revision.to_le_bytes()),
-            )?;
+            for key in turns {
+                let value = schema.revision.to_le_bytes();
+                put(crate::database::TURN_SPACE, &key, Some(&value))?;
+            }
             let left = schema.catalog.left_by(&plan.changes)?;
             let left = crate::past::leave(&self.db, left);
             for (key, value) in left.map_err(|error| translate(error, level, &names))? {
                 put(crate::past::PAST_SPACE, &key, value.as_deref())?;
             }
             self.changed.schema = of_all;
+            let shared = match self.concerns_of(plan) {
+                Concerns::All => Shared::ChangedAlone,
+                _ if shared => Shared::Changed,
+                _ => Shared::AsItIs,
+            };
+            self.changed.shared = self.changed.shared.max(shared);
         }
         if self.own.is_used() {
             self.change_own(plan, seen)?;
@@ -504,20 +451,31 @@ impl Session {
     /// The transaction has committed: its schema is everybody's.
     pub(super) fn publish_schema(&mut self, timestamp: Timestamp) {
         if let Some(changed) = self.changed.schema.take() {
+            let shared = std::mem::take(&mut self.changed.shared);
             let closed = self.closed.take();
             let number = closed.as_ref().map(Closed::number);
             let mut now = changed.catalog.other_databases();
             let is_gone = !now.any(|(record, _)| Some(record.number) == number);
-            self.db.publish(Schema {
+            let schema = Schema {
                 catalog: changed.catalog.clone(),
                 timestamp,
                 revision: changed.revision,
                 classes: Levels::default(),
-            });
+            };
+            self.db.publish(schema, shared);
             if let Some(closed) = closed.filter(|_| is_gone) {
                 closed.stay_closed();
             }
         }
+    }
+}
+
+/// Whether nothing that another session has can need what a change concerns.
+fn is_harmless(planned: &Planned, catalog: &Catalog) -> bool {
+    let is_grant = matches!(planned.tag, "GRANT" | "REVOKE");
+    match &planned.command {
+        Command::Ddl(plan) => plan.is_harmless(catalog, is_grant),
+        _ => true,
     }
 }
 

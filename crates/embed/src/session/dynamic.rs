@@ -362,7 +362,9 @@ impl Session {
         let other = || SqlError::internal("a call has become something else");
         let procedure: Arc<Procedure> = match &dynamic.origin {
             Origin::Source(source) => {
-                let planned = quintet_sql::plan(&source.parsed, &context, &source.declared)?;
+                let planned = self
+                    .host
+                    .watched(|| quintet_sql::plan(&source.parsed, &context, &source.declared))?;
                 match planned.command {
                     Command::Run(procedure) if procedure.is_call() => procedure,
                     _ => return Err(other()),

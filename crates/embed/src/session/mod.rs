@@ -77,6 +77,7 @@ mod simple;
 mod sleeping;
 mod temporary;
 mod transaction;
+mod turn;
 mod waits;
 
 pub(crate) use identity::fixed_in_guise;
@@ -111,6 +112,7 @@ use quintet_wal::Committer;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -141,6 +143,10 @@ impl CancelHandle {
         self.0.store(true, Ordering::Release);
     }
 }
+
+/// How long a statement may be planned on a thread that others wait for: as long as it takes to plan most, and what goes
+/// beyond is planned anew.
+const MOMENT_OF_PLANNING_NS: u64 = 2_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
@@ -189,6 +195,8 @@ pub struct Session {
     savepoints: Vec<Savepoint>,
     /// What this transaction has changed of the schema.
     changed: Changed,
+    /// Numbers for objects that it has drawn last, for itself alone.
+    drawn: Range<u32>,
     /// What is in the session's temporary schema.
     own: Own,
     /// A database that this transaction drops or gives another name, and how long it waits for those who are there.
@@ -268,7 +276,7 @@ impl Session {
         settings.note_superuser(is_superuser);
         settings.take_changed();
         let now = db.clock.now_micros();
-        let cancel = Arc::default();
+        let cancel = Arc::<AtomicBool>::default();
         let application_name = settings.get("application_name").unwrap_or_default();
         let shown = Shown {
             user: options.user,
@@ -302,6 +310,9 @@ impl Session {
             deadline: None,
             moment: None,
             moment_is_over: Cell::new(false),
+            cancel: Arc::clone(&cancel),
+            planning_until: None,
+            planned_too_long: Arc::default(),
             read_only: false,
             number: Cell::new(0),
             numbers: Arc::clone(&db.numbers),
@@ -332,6 +343,7 @@ impl Session {
             shows_opened: false,
             savepoints: Vec::new(),
             changed: Changed::default(),
+            drawn: 0..0,
             own: Own::default(),
             closed: None,
             closing_until: None,
@@ -386,6 +398,23 @@ impl Session {
             self.host.clock.monotonic_nanos().saturating_add(nanos)
         };
         self.host.deadline = limit.map(end);
+    }
+
+    /// A message of the client begins: nobody who interrupted before meant it.
+    pub fn begin_message(&self) {
+        self.cancel.store(false, Ordering::Release);
+    }
+
+    /// Runs `work`, which plans, on a thread that others wait for. `None`: it takes longer than a moment, and is to be done again
+    /// elsewhere; nothing has changed.
+    pub fn plan_briefly<R>(&mut self, work: impl FnOnce(&mut Session) -> R) -> Option<R> {
+        self.host.planning_until = Some(self.host.clock.monotonic_nanos() + MOMENT_OF_PLANNING_NS);
+        let done = work(self);
+        self.host.planning_until = None;
+        match self.host.planned_too_long.swap(false, Ordering::Relaxed) {
+            true => None,
+            false => Some(done),
+        }
     }
 
     /// To interrupt this session from elsewhere.

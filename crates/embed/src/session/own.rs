@@ -18,6 +18,7 @@
 use super::Session;
 use crate::classified::Levels;
 use crate::database::{Inner, Schema};
+use crate::databases::Shared;
 use crate::temporary::{BLOCK, Block};
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_sql::command::DdlPlan;
@@ -30,6 +31,8 @@ use std::sync::Arc;
 pub(super) struct Changed {
     /// The schema that everybody will see; the turn to change it is the transaction's.
     pub schema: Option<Arc<Schema>>,
+    /// Whether what all databases share has changed with it.
+    pub shared: Shared,
     /// The session's own records.
     own: Option<Arc<Records>>,
 }
@@ -190,6 +193,10 @@ impl Session {
             return None;
         }
         let next = catalog.next_temporary();
+        let all: Vec<&TemporaryRecords> = others.iter().map(Arc::as_ref).collect();
+        if let Ok(with) = catalog.with_temporaries(&all, next) {
+            return Some((others, with));
+        }
         let mut with = catalog.clone();
         for records in &others {
             // Whom something was taken from before it was seen is not asked.

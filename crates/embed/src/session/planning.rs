@@ -84,7 +84,9 @@ impl Session {
         let context = self.host.plan_context(&schema.catalog);
         let count = |space| self.db.tc.records(space);
         let sizes = Sizes::new(&count);
-        let planned = quintet_sql::plan_sized(&source.parsed, &context, &source.declared, &sizes)?;
+        let planned = self.host.watched(|| {
+            quintet_sql::plan_sized(&source.parsed, &context, &source.declared, &sizes)
+        })?;
         let scans = match &planned.command {
             Command::Run(procedure) => procedure.statement().map_or_else(Vec::new, scanned),
             _ => Vec::new(),
@@ -137,7 +139,11 @@ impl Session {
     /// like name until they are carried out. What cannot be planned now is planned then.
     pub(super) fn plan_ahead(&mut self, source: Source) -> SqlResult<Arc<Prepared>> {
         let error = match self.plan(source.clone()) {
-            Err(error) if source.parsed.is_looked_at_late() => error,
+            Err(error)
+                if source.parsed.is_looked_at_late() && error.state != SqlState::QUERY_CANCELED =>
+            {
+                error
+            }
             planned => return planned,
         };
         let nothing = Source {

@@ -106,11 +106,13 @@ impl Session {
         let cached = match self.plans.get(&normalized.key).cloned() {
             Some(Some(prepared)) if self.is_current(&prepared) => Some(prepared),
             // What literals stand for is found out anew: a column may be of another type now.
-            Some(Some(prepared)) => self.keep_normalized(normalized, Some(prepared.source.clone())),
+            Some(Some(prepared)) => {
+                self.keep_normalized(normalized, Some(prepared.source.clone()))?
+            }
             Some(None) => None,
             None => {
                 let source = source_of(normalized);
-                self.keep_normalized(normalized, source)
+                self.keep_normalized(normalized, source)?
             }
         };
         if let Some(prepared) = cached.filter(|prepared| !prepared.constants) {
@@ -143,19 +145,26 @@ impl Session {
     }
 
     /// Plans a text without its literals, if it can be planned so, and keeps what came of it.
+    ///
+    /// # Errors
+    /// `57014`, of which nothing is learned.
     fn keep_normalized(
         &mut self,
         normalized: &Normalized,
         source: Option<Source>,
-    ) -> Option<Arc<Prepared>> {
-        let prepared = source
-            .and_then(|source| self.plan(source).ok())
-            .filter(|prepared| prepared.params.len() == normalized.literals.len());
+    ) -> SqlResult<Option<Arc<Prepared>>> {
+        let planned = source.map(|source| self.plan(source)).transpose();
+        let prepared = match planned {
+            Err(error) if error.state == SqlState::QUERY_CANCELED => return Err(error),
+            planned => planned.ok().flatten(),
+        };
+        let prepared =
+            prepared.filter(|prepared| prepared.params.len() == normalized.literals.len());
         if self.plans.len() >= PLANS_MAX {
             self.plans.clear();
         }
         self.plans.insert(normalized.key.clone(), prepared.clone());
-        prepared
+        Ok(prepared)
     }
 
     /// A literal, or an argument of EXECUTE, as a parameter's value.

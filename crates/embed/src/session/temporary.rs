@@ -5,7 +5,7 @@
 //! Does not: let others see the tables (`own`).
 
 use super::Session;
-use super::change::Turn;
+use super::turn::Turn;
 use crate::step::Pause;
 use quintet_base::ids::TEMPORARY;
 use quintet_base::{SpaceId, SqlResult};

@@ -16,7 +16,6 @@ use quintet_base::{ConstraintId, Durability, Level, SqlError, SqlResult, SqlStat
 use quintet_direct::{Context, Stop, translate};
 use quintet_sql::command::{Notice, TransactionModes};
 use quintet_tc::{Error as TcError, Txn};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Session {
@@ -199,13 +198,14 @@ impl Session {
         };
         let durability = durability(&self.db, &self.host);
         let changed = self.changed.schema.as_ref();
-        let changed = changed.map(|_| Arc::clone(&self.db));
-        let unpublished = changed.as_ref().map(|db| db.about_to_publish());
+        let unpublished = changed.map(|_| self.db.about_to_publish(self.changed.shared));
         let keeps = std::mem::take(&mut self.keeps_lost);
         let committed = match keeps {
             true => txn.commit_or_keep(durability),
             false => txn.commit(durability),
         };
+        // Of what has failed nobody waits to be told.
+        let unpublished = unpublished.filter(|_| committed.is_ok());
         match committed {
             Ok(committed) => {
                 self.publish_schema(committed.timestamp);

@@ -56,7 +56,8 @@ impl Connection {
         }
         for statement in statements {
             let started = self.start();
-            if let Err(error) = self.session.begin_simple(&statement) {
+            if let Err(error) = self.begin_simple(&statement).await? {
+                let error = self.why(error, None)?;
                 self.refuse(error);
                 break;
             }
@@ -76,6 +77,32 @@ impl Connection {
             }
         }
         self.sync().await
+    }
+
+    /// Plans a statement of the simple protocol: at the desk, if that does not take long.
+    async fn begin_simple(&mut self, statement: &SimpleStatement) -> Result<SqlResult<()>, Close> {
+        self.session.limit_time(self.limits.statement);
+        if desks::at_desk()
+            && let Some(begun) = self
+                .session
+                .plan_briefly(|session| session.begin_simple(statement))
+        {
+            return Ok(begun);
+        }
+        self.answer_before_long().await?;
+        desks::apart().await;
+        let session = &mut self.session;
+        Ok(tokio::task::block_in_place(|| {
+            session.begin_simple(statement)
+        }))
+    }
+
+    /// Somebody may wait for the answers to what came before.
+    pub(super) async fn answer_before_long(&mut self) -> Result<(), Close> {
+        match self.answered {
+            true => self.flush().await,
+            false => Ok(()),
+        }
     }
 
     /// Execute of the extended protocol.
@@ -329,10 +356,7 @@ impl Connection {
 
     /// Goes where what takes long delays nobody.
     async fn leave_desk(&mut self, portal: &str) -> Result<(), Close> {
-        if self.answered {
-            // Somebody waits for the answers to what came before.
-            self.flush().await?;
-        }
+        self.answer_before_long().await?;
         match self.session.is_heavy(portal) {
             true => desks::behind().await,
             false => desks::apart().await,

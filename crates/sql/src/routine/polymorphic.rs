@@ -12,6 +12,7 @@ use super::StoredRoutine;
 use super::signature::{Parameter, ROW, Signature, any_of};
 use crate::catalog::Catalog;
 use crate::plpgsql::{DataType, ParameterMode, Variable, VariableKind};
+use crate::watch;
 use quintet_base::types::{Any, format_type};
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::cast::{CastContext, cast_context, common_type};
@@ -91,7 +92,16 @@ impl Variants {
             let signature = instantiated(signature, id, &types);
             Some(Arc::new(base.variant(id, signature)))
         };
-        made.get(place)?.get_or_init(make).as_ref()
+        let form = made.get(place)?;
+        if form.get().is_none() {
+            let made = make();
+            // It may be there none the less.
+            if watch::is_over() {
+                return None;
+            }
+            let _ = form.set(made);
+        }
+        form.get()?.as_ref()
     }
 
     /// The form of a function for arguments of these types, one for each parameter.
