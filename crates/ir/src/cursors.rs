@@ -218,7 +218,7 @@ impl Cursors {
     /// Opens a large object: the descriptor's number.
     ///
     /// # Errors
-    /// As [`Descriptors::open`].
+    /// `53000` for too many.
     pub fn open_object(&mut self, object: u32, writes: bool) -> SqlResult<i32> {
         self.opened += 1;
         self.descriptors.open(Descriptor {
