@@ -44,8 +44,9 @@ pub fn read(text: &str) -> SqlResult<i64> {
             .parse::<i32>()
             .ok()
             .map(|block| u64::from(block as u32)),
-        None => block.parse::<u32>().ok().map(u64::from),
+        None => block.parse::<u64>().ok(),
     };
+    let block = block.filter(|block| block >> (u64::BITS - OFFSET_BITS) == 0);
     let offset = offset.trim_start_matches(is_blank).parse::<u16>().ok();
     let (block, offset) = block.zip(offset).ok_or_else(refuse)?;
     Ok((block << OFFSET_BITS | u64::from(offset)) as i64)

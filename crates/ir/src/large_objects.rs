@@ -194,7 +194,9 @@ pub fn too_large() -> SqlError {
 pub fn written(old: &[u8], number: i64, at: i64, bytes: &[u8]) -> Vec<u8> {
     let start = number * PAGE_BYTES;
     let first = at.max(start);
-    let last = (at + bytes.len() as i64).min(start + PAGE_BYTES);
+    let last = at
+        .saturating_add(bytes.len() as i64)
+        .min(start + PAGE_BYTES);
     let mut page = old.to_vec();
     if first < last {
         let (from, to) = ((first - start) as usize, (last - start) as usize);
@@ -209,6 +211,7 @@ pub fn written(old: &[u8], number: i64, at: i64, bytes: &[u8]) -> Vec<u8> {
 /// A page with so many bytes: cut, or with zeros behind it.
 pub fn cut(old: &[u8], length: i64) -> Vec<u8> {
     let mut page = old.to_vec();
+    let length = length.clamp(0, PAGE_BYTES);
     page.resize(usize::try_from(length).unwrap_or(0), 0);
     page
 }

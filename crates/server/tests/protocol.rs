@@ -587,7 +587,7 @@ async fn what_is_no_message_ends_the_connection() {
     let call = client.ask(&message(b'F', &[0; 10])).await;
     assert_eq!(
         call,
-        "E(ERROR 0A000 the function call message is not supported) Z(I)"
+        "E(ERROR 42883 function with OID 0 does not exist) Z(I)"
     );
     assert_eq!(
         client.query("select 1").await,

@@ -23,7 +23,6 @@ select json '{ "a":  "null \u0000 escape" }' ->> 'a'
 select json '{ "a":  "dollar \u0000" }' -> 'a'
 select to_regrole('foo.bar')
 select to_regnamespace('foo.bar')
-select '(4294967296,1)'::tid
 select decode('61', 'base64')
 select decode('YWI', 'base64')
 select decode('YW==', 'base64'), decode('YWI=', 'base64'), decode(E'YW\nJj', 'base64')

@@ -7,7 +7,7 @@
 //! A list of privileges is NULL, or three numbers for each grant: to whom, by whom, and what ([`SELECT`], [`UPDATE`], and the same times
 //! [`GRANTABLE`] for what may be granted on).
 
-use super::{Function, builtin as new, fail, int, quoted_identifier, str};
+use super::{Function, builtin as new, fail, quoted_identifier, str};
 use crate::cursors::Cursors;
 use crate::eval::Host;
 use crate::large_objects::{self, Moment, PAGE_BYTES, READ_BYTES_MAX};
@@ -33,6 +33,11 @@ fn cursors(host: &dyn Host) -> SqlResult<RefMut<'_, Cursors>> {
     let cursors = host.cursors();
     let cursors = cursors.ok_or_else(|| SqlError::unsupported("large objects here"))?;
     Ok(cursors.borrow_mut())
+}
+
+/// A number; the routines give no NULL where one is wanted.
+fn int(value: &Value) -> i64 {
+    value.as_i64().unwrap_or(0)
 }
 
 fn small(value: &Value) -> i32 {
@@ -284,7 +289,7 @@ fn cut(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 /// Refuses to write so many bytes at a place where they would end beyond all objects.
 fn fits(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let (at, count) = (int(args[0]), int(args[1]));
-    match at + count > large_objects::BYTES_MAX {
+    match at.saturating_add(count) > large_objects::BYTES_MAX {
         true => fail(
             SqlState::INVALID_PARAMETER_VALUE,
             format!("invalid large object write request size: {count}"),
