@@ -28,14 +28,16 @@ use super::constraint::Constraints;
 use super::{attribute, partition, policy, record_of, storage_options, trigger};
 use crate::command::Planned;
 use crate::draft::Draft;
-use crate::from::target_table;
+use crate::from::{row_target, target_table};
 use crate::insert::column_number;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::records::TableRecord;
 use crate::role::change_owner;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{AlterTableCmd, AlterTableStmt, AlterTableType, DropBehavior, ObjectType};
+use pg_query::protobuf::{
+    AlterTableCmd, AlterTableStmt, AlterTableType, DropBehavior, ObjectType, RangeVar,
+};
 use quintet_base::{ConstraintId, IndexId, SpaceId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::Expr;
 use quintet_ir::schema::TableRef;
@@ -101,6 +103,9 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
         .iter()
         .all(|command| is_ignored(command.subtype(), tag))
     {
+        if tag == "ALTER TABLE" {
+            what_is_ignored_is_of(planner, statement, relation, &commands)?;
+        }
         return Ok(planner.nothing(tag));
     }
     if tag == "ALTER INDEX"
@@ -256,6 +261,40 @@ fn is_ignored(kind: AlterTableType, tag: &str) -> bool {
                 | AtDropCluster
                 | AtReplicaIdentity
         )
+}
+
+/// Commands that change nothing are of a table that is there, all the same, and of columns that it has.
+fn what_is_ignored_is_of(
+    planner: &Planner,
+    statement: &AlterTableStmt,
+    relation: &RangeVar,
+    commands: &[&AlterTableCmd],
+) -> SqlResult<()> {
+    use AlterTableType::*;
+    let table = match row_target(planner, relation) {
+        Ok(table) => table,
+        Err(error) if error.state != SqlState::UNDEFINED_TABLE => return Ok(()),
+        Err(error) if statement.missing_ok => {
+            planner.notice(format!("{}, skipping", error.message));
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    planner.must_own_table(table.relation())?;
+    let of_column = |command: &&&AlterTableCmd| {
+        let kinds = [
+            AtSetStatistics,
+            AtSetStorage,
+            AtSetCompression,
+            AtSetOptions,
+            AtResetOptions,
+        ];
+        kinds.contains(&command.subtype()) && !command.name.is_empty()
+    };
+    for command in commands.iter().filter(of_column) {
+        column_number(planner, &table, &command.name, -1)?;
+    }
+    Ok(())
 }
 
 impl<'d, 'p, 'a> Change<'d, 'p, 'a> {
