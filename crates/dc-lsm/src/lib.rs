@@ -67,6 +67,7 @@ mod store;
 mod tablet;
 mod tablets;
 mod versions;
+mod writing;
 
 pub use config::{Compression, LsmConfig};
 pub use generation::LsmGeneration;

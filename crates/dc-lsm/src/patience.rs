@@ -9,7 +9,7 @@
 //!
 //! | runs in the newest level | |
 //! |---|---|
-//! | one | the tree may move it to where it stays without a look into it |
+//! | one | now: the tree may move it to where it stays without a look into it; but later if it is of so many tablets that the tree would merge it, and lies among others |
 //! | fewer than [`RUNS_MIN`] | later |
 //! | up to [`RUNS_MAX`] | now, if readers have asked so much that the answer is worth it, or if no merge has come for long ([`crate::LsmConfig::quiet`]) and old records are few beside new ones; else later |
 //! | [`RUNS_MAX`] or more | now |
@@ -19,7 +19,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Overlapping runs from which the tree compacts by itself.
+/// Overlapping runs from which the tree compacts by itself. What it counts is their tablets.
 const RUNS_MIN: usize = 4;
 
 /// Overlapping runs from which compaction is put off no more: a read asks each, most often only its
@@ -71,6 +71,10 @@ impl Questions {
 /// What speaks for and against compacting the newest runs of a space.
 pub(crate) struct Case {
     pub runs: usize,
+    /// Of all these runs.
+    pub tablets: usize,
+    /// No older tablet has keys between the first and the last of these runs.
+    pub lies_apart: bool,
     pub new_bytes: u64,
     pub old_bytes: u64,
     /// In all tablets.
@@ -88,7 +92,8 @@ pub(crate) enum When {
 
 /// See the header.
 pub(crate) fn when(case: &Case) -> When {
-    if !(2..RUNS_MAX).contains(&case.runs) {
+    let is_merge = case.runs > 1 || (case.tablets >= RUNS_MIN && !case.lies_apart);
+    if !is_merge || case.runs >= RUNS_MAX {
         return When::Now;
     }
     if case.runs < RUNS_MIN {
@@ -176,6 +181,8 @@ mod tests {
         for ((runs, new_bytes, old_bytes, questions), expected) in table {
             let case = Case {
                 runs,
+                tablets: runs,
+                lies_apart: false,
                 new_bytes,
                 old_bytes,
                 records: 1000,
@@ -186,6 +193,28 @@ mod tests {
                 expected,
                 "{runs} {new_bytes} {old_bytes} {questions}"
             );
+        }
+    }
+
+    #[test]
+    fn a_run_that_the_tree_would_merge_by_itself_waits_too() {
+        let table = [
+            (3, false, When::Now),
+            (4, false, When::Later),
+            (4, true, When::Now),
+            (40, false, When::Later),
+        ];
+        for (tablets, lies_apart, expected) in table {
+            let case = Case {
+                runs: 1,
+                tablets,
+                lies_apart,
+                new_bytes: 900,
+                old_bytes: 100,
+                records: 1000,
+                questions: 10_000,
+            };
+            assert_eq!(when(&case), expected, "{tablets} {lies_apart}");
         }
     }
 

@@ -8,18 +8,23 @@
 //! | 0 | 8 | position, little-endian |
 //! | 8 | all others | value |
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use lsm_tree::Slice;
 use quintet_base::Lsn;
 use quintet_dc::Record;
 
 const POSITION_BYTES: usize = 8;
 
-pub(crate) fn encode(position: Lsn, value: &[u8]) -> Slice {
-    let mut bytes = Vec::with_capacity(POSITION_BYTES + value.len());
-    bytes.extend_from_slice(&position.0.to_le_bytes());
-    bytes.extend_from_slice(value);
-    bytes.into()
+/// How many bytes [`encode`] takes.
+pub(crate) fn encoded_len(value: &[u8]) -> usize {
+    POSITION_BYTES + value.len()
+}
+
+/// A record in a part of `within`, which shares its memory with what was there.
+pub(crate) fn encode(within: &mut BytesMut, position: Lsn, value: &[u8]) -> Slice {
+    within.extend_from_slice(&position.0.to_le_bytes());
+    within.extend_from_slice(value);
+    within.split().freeze().into()
 }
 
 /// `None` if it is too short to be a record.
@@ -39,8 +44,9 @@ mod tests {
 
     #[test]
     fn records_survive_the_way_through_bytes() {
+        let mut within = BytesMut::new();
         for value in [&b""[..], b"v", &[0xFF; 300]] {
-            let record = decode(encode(Lsn(0x0102_0304_0506_0708), value)).unwrap();
+            let record = decode(encode(&mut within, Lsn(0x0102_0304_0506_0708), value)).unwrap();
             assert_eq!(
                 record,
                 Record {

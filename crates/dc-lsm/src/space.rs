@@ -16,6 +16,7 @@
 use crate::again::Again;
 use crate::compactor::Queue;
 use crate::config::{Compression, LsmConfig};
+use crate::fault;
 use crate::files::OpenFiles;
 use crate::generation::Pinned;
 use crate::manifest::{Listed, Manifest};
@@ -24,12 +25,13 @@ use crate::patience::{self, Case, Questions, When, Worn, is_worn};
 use crate::tablet::Tablet;
 use crate::tablets::{Run, Tablets};
 use crate::versions::{Bystander, Versions};
-use crate::{fault, record};
+use crate::writing::{Among, Writing, Written};
 use lsm_tree::compaction::Leveled;
 use lsm_tree::config::{
     BlockSizePolicy, BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry,
     PinningPolicy,
 };
+use lsm_tree::table::Writer;
 use lsm_tree::{
     AbstractTree, AnyTree, Cache, CompressionType, DescriptorTable, SeqNo, SequenceNumberCounter,
     Table, TableId,
@@ -53,7 +55,7 @@ pub(crate) struct Shared {
     descriptors: Arc<DescriptorTable>,
     strategy: Arc<Leveled>,
     tablet_bytes: u64,
-    compression: CompressionPolicy,
+    compression: Compression,
     /// The folder of folders.
     pub(crate) directory: PathBuf,
     pub(crate) queue: Arc<Queue>,
@@ -65,10 +67,6 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(config: &LsmConfig, directory: PathBuf, lock: Arc<dyn DiskFile>) -> Shared {
-        let compression = match config.compression {
-            Compression::None => CompressionPolicy::all(CompressionType::None),
-            Compression::Lz4 => CompressionPolicy::all(CompressionType::Lz4),
-        };
         Shared {
             cache: Arc::new(Cache::with_capacity_bytes(config.cache_bytes)),
             again: Again::new(config.cache_bytes),
@@ -78,7 +76,7 @@ impl Shared {
             descriptors: Arc::new(DescriptorTable::new(config.open_files_max / 2)),
             strategy: Arc::new(Leveled::default().with_table_target_size(config.tablet_bytes)),
             tablet_bytes: config.tablet_bytes,
-            compression,
+            compression: config.compression,
             directory,
             queue: Arc::new(Queue::quiet_after(config.quiet)),
             leaving: AtomicU64::new(0),
@@ -97,6 +95,8 @@ pub(crate) struct Space {
     pub(crate) number: u64,
     folder: PathBuf,
     tree: AnyTree,
+    /// What the next version will have as its sequence number.
+    next: SequenceNumberCounter,
     /// One above the newest version's sequence number; the tree moves it when a version is in.
     visible: SequenceNumberCounter,
     /// The turn to merge, and what only its holder may change.
@@ -190,12 +190,17 @@ impl Space {
         // From 1 on: number 0 means "whatever is oldest" to the tree.
         let (next, visible) = (SequenceNumberCounter::new(1), SequenceNumberCounter::new(1));
         let versions = Arc::<Versions>::default();
+        let compression = match shared.compression {
+            Compression::None => CompressionType::None,
+            Compression::Lz4 => CompressionType::Lz4,
+        };
+        // Of what compactions write; of runs see `writing`.
         let tree = lsm_tree::Config::new(&folder, next.clone(), visible.clone())
             .with_compaction_filter_factory(Some(Bystander::new(&versions, &shared.queue)))
             .use_cache(Arc::clone(&shared.cache))
             .use_descriptor_table(Some(Arc::clone(&shared.descriptors)))
             .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
-            .data_block_compression_policy(shared.compression.clone())
+            .data_block_compression_policy(CompressionPolicy::all(compression))
             // Index and filter blocks count against the cache like all others, so that one bound
             // holds for everything but their tops.
             .index_block_pinning_policy(PinningPolicy::all(false))
@@ -215,6 +220,7 @@ impl Space {
             number,
             folder,
             tree,
+            next,
             visible,
             merging: Mutex::new(Merging {
                 high,
@@ -374,8 +380,8 @@ impl Space {
         let mut report = MergeReport::default();
         let mut new_high = high;
         let mut previous = Vec::new();
-        // Made with the first operation that writes: it makes a file at once.
-        let mut ingestion = None;
+        // Made with the first operation that writes.
+        let mut writing = None;
         for operation in run {
             operation.check(&previous)?;
             let Operation {
@@ -411,28 +417,69 @@ impl Space {
                 }
             }
             new_high = new_high.max(position);
-            let writer = match &mut ingestion {
-                Some(writer) => writer,
-                None => ingestion.insert(self.tree.ingestion().map_err(failed)?),
+            let writing = match &mut writing {
+                Some(writing) => writing,
+                None => writing.insert(self.writing(Among::of(&self.tree, &key))),
             };
             match change {
-                Change::Put(value) => writer.write(key, record::encode(position, &value)),
-                Change::Remove => writer.write_tombstone(key),
+                Change::Put(value) => writing.put(key, position, &value),
+                Change::Remove => writing.remove(key),
             }
             .map_err(failed)?;
             report.applied += 1;
         }
-        if let Some(writer) = ingestion {
+        if let Some(writing) = writing {
+            let written = writing.finish().map_err(failed)?;
             reserve(new_high)?;
             let turn = self.versions.turn_to_merge();
             let turn = turn.map_err(|doubt| self.in_doubt(&doubt))?;
-            if let Err(error) = writer.finish() {
+            if let Err(error) = self.register(written) {
                 self.look_at_version(&error);
                 return Err(failed(error));
             }
             drop(turn);
         }
         Ok((report, new_high))
+    }
+
+    fn writing(&self, among: Among) -> Writing<'_> {
+        let folder = self.folder.join(TABLES_FOLDER);
+        let Shared {
+            tablet_bytes,
+            compression,
+            ..
+        } = &*self.shared;
+        Writing::new(&self.tree, &folder, *tablet_bytes, *compression, among)
+    }
+
+    /// Puts a run into the tree. The caller has the turn to write a version, so that nobody else takes the number that this one gets.
+    fn register(&self, written: Vec<Written>) -> lsm_tree::Result<()> {
+        // Tablets bear the number of the version that they come with: `since` and a reopened tree's counters go by it.
+        let number = self.next.get();
+        let tablet = |written: Written| {
+            let descriptors = Some(Arc::clone(&self.shared.descriptors));
+            let cache = Arc::clone(&self.shared.cache);
+            let Written { path, checksum } = written;
+            let tree = self.tree.id();
+            Table::recover(
+                path,
+                checksum,
+                number,
+                tree,
+                cache,
+                descriptors,
+                false,
+                false,
+            )
+        };
+        let tablets: Vec<Table> = written.into_iter().map(tablet).collect::<Result<_, _>>()?;
+        self.tree.register_tables(&tablets, None, None, &[], 0)?;
+        debug_assert_eq!(
+            self.visible.get(),
+            number + 1,
+            "somebody else has written a version"
+        );
+        Ok(())
     }
 
     /// Tablets came that were not there `before`.
@@ -469,7 +516,6 @@ impl Space {
         let (before, outcome) = {
             let _turn = self.compacting.lock();
             let version = self.tree.current_version();
-            let new = version.l0();
             let all_bytes = self.tree.disk_space();
             let removals = self.tree.tombstone_count();
             let left = self.removals_left.fetch_min(removals, Ordering::Relaxed);
@@ -478,7 +524,7 @@ impl Space {
                 records: self.records(),
                 bytes: all_bytes,
             });
-            if !is_worn && !self.is_time(new.run_count(), new.size(), all_bytes) {
+            if !is_worn && !self.is_time(all_bytes) {
                 return Ok(false);
             }
             let before = self.table_files()?;
@@ -519,11 +565,18 @@ impl Space {
         })
     }
 
-    /// Whether the tree may compact now, with so many runs and bytes in its newest level. If it is to come when there is
-    /// quiet, the queue is told.
-    fn is_time(&self, runs: usize, new_bytes: u64, all_bytes: u64) -> bool {
+    /// Whether the tree may compact now, with so many bytes in all. If it is to come when there is quiet, the queue is
+    /// told.
+    fn is_time(&self, all_bytes: u64) -> bool {
+        let version = self.tree.current_version();
+        let new = version.l0();
+        let new_bytes = new.size();
+        let keys = new.aggregate_key_range();
+        let mut older = version.iter_levels().skip(1).flat_map(|level| level.iter());
         let case = Case {
-            runs,
+            runs: new.run_count(),
+            tablets: new.table_count(),
+            lies_apart: older.all(|run| run.get_overlapping(&keys).is_empty()),
             new_bytes,
             old_bytes: all_bytes - new_bytes,
             records: self.records(),
@@ -643,9 +696,20 @@ const BLOCK_BYTES: u32 = 3900;
 /// The deepest level; see `tablets` for why it has no filters.
 const DEEPEST: usize = 6;
 
+/// Of each level that has filters.
+const FILTER: BloomConstructionPolicy = BloomConstructionPolicy::BitsPerKey(10.0);
+
+/// As [`Space::open_tree`] has it.
+pub(crate) fn as_configured(writer: Writer) -> Writer {
+    writer
+        .use_data_block_size(BLOCK_BYTES)
+        .use_bloom_policy(FILTER)
+        .use_partitioned_index()
+        .use_partitioned_filter()
+}
+
 fn filters() -> FilterPolicy {
-    let filter = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
-    let mut levels = vec![filter; DEEPEST];
+    let mut levels = vec![FilterPolicyEntry::Bloom(FILTER); DEEPEST];
     levels.push(FilterPolicyEntry::None);
     FilterPolicy::new(levels)
 }

@@ -11,9 +11,28 @@ use quintet_rt::{Disk, OpenMode};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Spares kept for reuse. One is taken while the segment before it fills; a second covers the
+/// Spares kept for reuse at least. One is taken while the segment before it fills; a second covers the
 /// case that two are retired by one truncation.
-const SPARES_MAX: usize = 2;
+const SPARES_MIN: usize = 2;
+
+/// How many segments are used from one truncation to the next. So many are kept to be used again: a segment that
+/// is made new is written twice, first with zeros, and has its space found and given back by the file system.
+#[derive(Debug, Default)]
+struct Demand {
+    /// Since the last truncation.
+    now: usize,
+    /// The most that has lately been used in between.
+    usual: usize,
+}
+
+impl Demand {
+    /// How many are worth keeping; one truncation after the other forgets an eighth of what is not used any more.
+    fn at_truncation(&mut self) -> usize {
+        let fallen = self.usual - self.usual.div_ceil(8);
+        self.usual = fallen.max(std::mem::take(&mut self.now)).max(SPARES_MIN);
+        self.usual
+    }
+}
 
 /// The files of one log directory.
 #[derive(Debug)]
@@ -24,6 +43,7 @@ pub(crate) struct Space {
     log_id: u64,
     /// Numbers in the names of the spare files, each of `file_bytes`.
     spares: Vec<u64>,
+    demand: Demand,
     /// Segments of a failed attempt that could not be removed, oldest first.
     leftover: Vec<PathBuf>,
 }
@@ -37,6 +57,7 @@ impl Space {
             file_bytes: config.segment_file_bytes(),
             log_id,
             spares: Vec::new(),
+            demand: Demand::default(),
             leftover: Vec::new(),
         };
         for name in space.disk.list(&space.directory)? {
@@ -46,13 +67,15 @@ impl Space {
                 Some((FileKind::Log, _)) | None => {}
             }
         }
+        // Who kept them had a use for them.
+        space.demand.usual = space.spares.len();
         Ok(space)
     }
 
     fn adopt_spare(&mut self, number: u64) -> Result<(), Error> {
         let path = FileKind::Spare.path(&self.directory, number);
         let bytes = self.disk.open(&path, OpenMode::Read)?.len()?;
-        if bytes == self.file_bytes && self.spares.len() < SPARES_MAX {
+        if bytes == self.file_bytes {
             self.spares.push(number);
         } else {
             self.disk.remove(&path)?;
@@ -119,6 +142,7 @@ impl Space {
         self.disk.rename(&source, &path)?;
         self.disk.sync_dir(&self.directory)?;
         let (segment, _) = segment::open(&*self.disk, &self.directory, start, OpenMode::ReadWrite)?;
+        self.demand.now += 1;
         Ok(segment)
     }
 
@@ -135,11 +159,33 @@ impl Space {
         Ok(())
     }
 
+    /// Segments are about to be given up: removes spares that are more than are needed.
+    pub fn begin_truncation(&mut self) -> Result<(), Error> {
+        let keep = self.demand.at_truncation();
+        self.keep_spares(keep)
+    }
+
+    /// Removes all spares, for whoever needs their space more. As many as were needed before are kept again later.
+    pub fn give_spares_back(&mut self) -> Result<(), Error> {
+        self.keep_spares(0)
+    }
+
+    fn keep_spares(&mut self, keep: usize) -> Result<(), Error> {
+        while self.spares.len() > keep
+            && let Some(number) = self.spares.last()
+        {
+            let path = FileKind::Spare.path(&self.directory, *number);
+            self.disk.remove(&path)?;
+            self.spares.pop();
+        }
+        Ok(())
+    }
+
     /// Gives up a segment: keeps the file for reuse or removes it. Called oldest first; the name is
     /// gone from the disk when this returns, so that no later removal can overtake it and leave a gap.
     pub fn retire(&mut self, start: u64, file_bytes: u64) -> Result<(), Error> {
         let path = FileKind::Log.path(&self.directory, start);
-        if self.spares.len() < SPARES_MAX && file_bytes == self.file_bytes {
+        if self.spares.len() < self.demand.usual && file_bytes == self.file_bytes {
             let spare = FileKind::Spare.path(&self.directory, start);
             self.disk.rename(&path, &spare)?;
             self.spares.push(start);
@@ -156,5 +202,25 @@ impl Space {
         self.disk.remove(&path)?;
         self.disk.sync_dir(&self.directory)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_are_kept_as_are_used_and_after_a_while_no_more() {
+        let mut demand = Demand::default();
+        assert_eq!(demand.at_truncation(), SPARES_MIN);
+        for used in [16, 10, 16, 14] {
+            demand.now = used;
+            assert!((14..=16).contains(&demand.at_truncation()), "{demand:?}");
+        }
+        let after: Vec<usize> = (0..20).map(|_| demand.at_truncation()).collect();
+        assert!(after.is_sorted_by(|a, b| a >= b));
+        assert_eq!(after.last(), Some(&SPARES_MIN));
+        demand.now = 1;
+        assert_eq!(demand.at_truncation(), SPARES_MIN);
     }
 }

@@ -326,8 +326,8 @@ impl Wal {
         self.shared.flush()
     }
 
-    /// Nothing before `redo_start` is needed any more: segments wholly below it go, but a few that
-    /// are kept to be reused. The new redo start must be on disk elsewhere before.
+    /// Nothing before `redo_start` is needed any more: segments wholly below it go, but for as many as
+    /// have lately been used from one truncation to the next, which are kept to be reused. The new redo start must be on disk elsewhere before.
     ///
     /// # Errors
     /// [`Error::Io`] if a file could not be removed, which the next opening makes up for;
@@ -342,6 +342,14 @@ impl Wal {
             driver.flush();
         }
         self.shared.truncate(redo_start)
+    }
+
+    /// Gives the disk back what is kept to be reused, for whoever finds it full.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if a file could not be removed; others are.
+    pub fn give_spares_back(&self) -> Result<(), Error> {
+        self.shared.give_spares_back()
     }
 
     /// Counters.

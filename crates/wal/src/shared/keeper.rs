@@ -114,6 +114,7 @@ impl Shared {
             self.flush()?;
         }
         let _turn = self.retiring.lock();
+        self.space.lock().begin_truncation()?;
         loop {
             let Some(start) = self.stream.read().first_below(redo_start.0) else {
                 break;
@@ -136,11 +137,23 @@ impl Shared {
             drop(segment);
             space.retire(start, bytes)?;
         }
+        self.note_space_given_back();
+        Ok(())
+    }
+
+    /// Removes segments that are kept to be reused.
+    pub fn give_spares_back(&self) -> Result<(), Error> {
+        self.space.lock().give_spares_back()?;
+        self.note_space_given_back();
+        Ok(())
+    }
+
+    /// What could not be made may be made now.
+    fn note_space_given_back(&self) {
         let mut control = self.control.lock();
         if control.ahead == Ahead::Failed {
             self.set_ahead(&mut control, Ahead::Enough);
         }
-        Ok(())
     }
 }
 

@@ -209,6 +209,51 @@ fn reused_segments_never_resurrect_old_records() {
     }
 }
 
+/// What one truncation gives up is what is written before the next: no file is made once there are enough, also by a log that was
+/// opened again; a log that is written less keeps fewer; and whoever needs the space gets all of it.
+#[test]
+fn as_many_segments_are_kept_to_be_reused_as_are_used() {
+    let disk = new_disk(1);
+    let names = |kind: &str| -> Vec<String> {
+        let all = disk.list(Path::new(DIRECTORY)).unwrap();
+        all.into_iter()
+            .filter(|name| name.ends_with(kind))
+            .collect()
+    };
+    let fill = |rig: &mut Rig, segments: usize| {
+        let upto = names(".log").len() + segments;
+        while names(".log").len() < upto {
+            rig.put(&[7; 200]);
+        }
+        rig.report.end = Lsn(rig.shared.synced());
+    };
+    let mut rig = Rig::open(&disk, config(), None).unwrap();
+    fill(&mut rig, 12);
+    rig.shared.truncate(rig.report.end).unwrap();
+    assert_eq!(names(".spare").len(), 12);
+    fill(&mut rig, 12);
+    assert_eq!(names(".spare").len(), 0);
+    rig.shared.truncate(rig.report.end).unwrap();
+    let redo_start = rig.report.end;
+    drop(rig);
+    let mut rig = Rig::open(&disk, config(), Some(redo_start)).unwrap();
+    assert_eq!(names(".spare").len(), 12);
+    for _ in 0..20 {
+        fill(&mut rig, 1);
+        rig.shared.truncate(rig.report.end).unwrap();
+    }
+    assert_eq!(names(".spare").len(), 2);
+    fill(&mut rig, 9);
+    rig.shared.truncate(rig.report.end).unwrap();
+    assert_eq!(names(".spare").len(), 9);
+    rig.shared.give_spares_back().unwrap();
+    assert_eq!(names(".spare").len(), 0);
+    let from = rig.report.end;
+    fill(&mut rig, 3);
+    let records = rig.read_from(from).unwrap();
+    assert!(records.iter().all(|(_, payload)| payload == &[7; 200]) && records.len() > 3);
+}
+
 #[test]
 fn a_payload_that_looks_like_records_is_not_taken_for_one() {
     let disk = new_disk(1);
