@@ -25,7 +25,7 @@ const QUIET_DEFAULT: Duration = Duration::from_secs(10);
 pub enum Compression {
     /// Stored as they are.
     None,
-    /// LZ4, also for the newest tablets: many are moved to where they stay without being rewritten.
+    /// LZ4, but for runs among other keys, which are written again soon (`writing`).
     #[default]
     Lz4,
 }

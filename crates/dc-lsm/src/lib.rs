@@ -18,8 +18,8 @@
 //! another space's tablets through compaction; and tablets hold no foreign keys. The price is a
 //! handful of syncs per space and merge instead of per merge.
 //!
-//! **Runs are ingested**, not inserted: the tree writes a run's sorted tablets straight to disk,
-//! never holding more than a block of it, and then takes all of them in at once on top of what it
+//! **Runs are tablets from the beginning**, not inserted: a run's sorted tablets are written straight to disk,
+//! never holding more than a block of it, and then the tree takes all of them in at once on top of what it
 //! has; overlapping keys and removals are allowed. So a merge is taken whole or not at all, is
 //! durable when it returns, and write buffers need no bound. A checkpoint only replaces the
 //! manifest.
@@ -42,6 +42,7 @@
 //! | `files`, `again` | reads of the files, and which blocks are worth keeping |
 //! | `pages` | what the system keeps of the files |
 //! | `space` | one tree: merge, pins, compaction, leftovers |
+//! | `writing` | the tablets of a run |
 //! | `patience` | whether a tree is compacted now or later |
 //! | `versions` | whose turn it is to write a tree's next version |
 //! | `compactor` | the background thread, its queue and its rests |
