@@ -40,6 +40,8 @@ def in_order_of_ends(place, one, events, looks):
             if not told.events:
                 return f"{name} {text}\n    would wait"
             again = told.events[-1][2].shown(messages=False)
+            if told.events[-1][2].state == "55P03" and not lost:
+                return f"{name} {text}\n    would wait, and was told not to"
             expected.append(again)
             if not lost and again != answer.shown(messages=False):
                 return f"{name} {text}\n    was {answer.shown()}\n    is {told.events[-1][2].shown()}"
