@@ -18,10 +18,10 @@ import harness  # noqa: E402
 # In the order of a first look: does it start, does it talk, does it add up, does it survive.
 FOLDERS = [
     "cli", "clients", "inventory", "procedures", "slt", "tpch", "pgbench", "drivers", "workloads", "roles", "crash", "powercut", "operations",
-    "contention", "programs", "front",
+    "contention", "sessions", "programs", "front",
 ]
 # A reference server has neither our command line nor our log.
-REFERENCE_FOLDERS = ["clients", "inventory", "procedures", "pgbench", "drivers", "roles", "contention"]
+REFERENCE_FOLDERS = ["clients", "inventory", "procedures", "pgbench", "drivers", "roles", "contention", "sessions"]
 
 
 def main():

@@ -667,10 +667,23 @@ fn nobody_refers(
         &references.tables[key.child],
         &references.tables[key.parent],
     );
-    let found = children(references, key, parent_row, 1, env)?;
-    let Some((row_key, _)) = found.first() else {
-        return Ok(());
+    // Somebody may be about to remove a row that is in the way, or to have it refer to another: it is looked at when it is ours.
+    let mut locked = None;
+    let row_key = loop {
+        let found = children(references, key, parent_row, 1, env)?;
+        let Some((row_key, _)) = found.into_iter().next() else {
+            return Ok(());
+        };
+        if env.txn.level() != Level::ReadCommitted || locked.as_ref() == Some(&row_key) {
+            break row_key;
+        }
+        match lock_key(child, child.space, &row_key, env) {
+            // Newer than the statement's snapshot, which does not matter: it is looked at as it is now.
+            Ok(()) | Err(Halt::Stale) => locked = Some(row_key),
+            Err(halt) => return Err(halt),
+        }
     };
+    let row_key = &row_key;
     if env.txn.level() != Level::ReadCommitted {
         let seen = env.txn.get(child.space, row_key);
         if seen

@@ -2,8 +2,7 @@
 //!
 //! Relies on: nothing.  Promises: exclusive or shared, as often as one likes, each for a session or for a
 //! transaction; who waits is served in the order of arrival; a ring of waits among them is found when it would close.
-//! Does not: look at waits for rows: a ring that goes through both ends by `lock_timeout`, a cancel request or
-//! the end of a connection.
+//! Does not: look at waits for rows: who stands in line looks for rings through both from time to time (`session::waits`).
 //!
 //! ```text
 //!   key ──► holders: session, exclusive and shared, how often for the session and for its transaction
@@ -61,6 +60,10 @@ pub(crate) struct Owner {
     waits_for: Option<Key>,
     /// It may hold something for its transaction: most transactions end without a look at the locks.
     in_transaction: bool,
+    /// What it has taken for its transaction, in that order.
+    taken: Vec<(Key, Way)>,
+    /// Since when it stands in line, and when it looks for a ring: on the monotonic clock.
+    pub looks: Option<(u64, u64)>,
 }
 
 /// What came of an attempt to lock.
@@ -167,6 +170,8 @@ impl AdvisoryLocks {
             number: self.owners.fetch_add(1, Ordering::Relaxed),
             waits_for: None,
             in_transaction: false,
+            taken: Vec::new(),
+            looks: None,
         }
     }
 }
@@ -217,7 +222,37 @@ impl Owner {
         if free {
             locked.grant(self.number, way);
         }
+        drop(keys);
+        if free {
+            self.note_taken(key, way);
+        }
         free
+    }
+
+    fn note_taken(&mut self, key: Key, way: Way) {
+        if way.transaction {
+            self.taken.push((key, way));
+        }
+    }
+
+    /// How many locks it has taken for its transaction, for [`Owner::unlock_to`].
+    pub fn taken(&self) -> usize {
+        self.taken.len()
+    }
+
+    /// Gives back what it has taken for its transaction since it had taken so many.
+    pub fn unlock_to(&mut self, count: usize) {
+        if self.taken.len() <= count {
+            return;
+        }
+        let mut keys = self.locks.keys.lock();
+        for (key, way) in self.taken.drain(count..).rev() {
+            if let Some(locked) = keys.get_mut(&key) {
+                release(locked, (self.number, way));
+                locked.serve();
+            }
+            forget_if_free(&mut keys, key);
+        }
     }
 
     /// Locks, or gets into line. Called again after a wait, it says what has come of it.
@@ -226,6 +261,9 @@ impl Owner {
             let keys = self.locks.keys.lock();
             let mut line = keys.get(&key).into_iter().flat_map(|locked| &locked.line);
             if !line.any(|waiting| waiting.owner == self.number) {
+                drop(keys);
+                self.note_taken(key, way);
+                self.looks = None;
                 return Attempt::Locked;
             }
         } else {
@@ -259,6 +297,7 @@ impl Owner {
         let Some(key) = self.waits_for.take() else {
             return;
         };
+        self.looks = None;
         let mut keys = self.locks.keys.lock();
         let Some(locked) = keys.get_mut(&key) else {
             return;
@@ -292,6 +331,9 @@ impl Owner {
     pub fn unlock_all(&mut self, transaction: bool) {
         if transaction && !std::mem::take(&mut self.in_transaction) {
             return;
+        }
+        if transaction {
+            self.taken.clear();
         }
         let mut keys = self.locks.keys.lock();
         keys.retain(|_, locked| {
@@ -439,6 +481,26 @@ mod tests {
         a.unlock_all(false);
         assert!(!b.try_lock(KEY, EXCLUSIVE));
         a.unlock_all(true);
+        assert!(b.try_lock(KEY, EXCLUSIVE));
+    }
+
+    #[test]
+    fn what_a_savepoint_took_is_given_back_by_itself() {
+        let locks: Arc<AdvisoryLocks> = Arc::default();
+        let (mut a, mut b) = (locks.owner(), locks.owner());
+        let way = Way {
+            shared: false,
+            transaction: true,
+        };
+        let other = Key::One(8);
+        assert!(a.try_lock(KEY, way) && b.try_lock(other, EXCLUSIVE));
+        let mark = a.taken();
+        assert!(a.try_lock(KEY, way) && waits(a.lock(other, way)));
+        b.unlock(other, false);
+        assert!(matches!(a.lock(other, way), Attempt::Locked));
+        a.unlock_to(mark);
+        assert!(b.try_lock(other, EXCLUSIVE) && !b.try_lock(KEY, EXCLUSIVE));
+        a.unlock_to(0);
         assert!(b.try_lock(KEY, EXCLUSIVE));
     }
 }

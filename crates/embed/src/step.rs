@@ -21,7 +21,8 @@ pub struct Pause(pub(crate) Reason);
 
 pub(crate) enum Reason {
     Row(quintet_tc::Wait),
-    Advisory(advisory::Turn),
+    /// And when to look for a ring of waits.
+    Advisory(advisory::Turn, alarms::Sleep),
     Turn(TurnWait),
     Sleep(alarms::Sleep),
     /// An answer from a batch, or a lane to be run.
@@ -43,7 +44,7 @@ impl Pause {
         matches!(
             self.0,
             Reason::Row(_)
-                | Reason::Advisory(_)
+                | Reason::Advisory(..)
                 | Reason::Sleep(_)
                 | Reason::Turn(_)
                 | Reason::Batch(_)
@@ -62,7 +63,10 @@ impl Future for Pause {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         match &mut self.0 {
             Reason::Row(wait) => Pin::new(wait).poll(context),
-            Reason::Advisory(turn) => Pin::new(turn).poll(context),
+            Reason::Advisory(turn, look) => match Pin::new(turn).poll(context) {
+                Poll::Pending => Pin::new(look).poll(context),
+                ready => ready,
+            },
             Reason::Sleep(sleep) => Pin::new(sleep).poll(context),
             Reason::Turn(wait) => Pin::new(wait).poll(context),
             Reason::Batch(wait) => Pin::new(wait).poll(context),

@@ -30,6 +30,7 @@ use crate::place::Place;
 use crate::reads::ReadRange;
 use crate::record::{self, Change, CommitRecord, Spaces};
 use crate::seats::{LowWater, Seat};
+use crate::shared::PendingFences;
 use crate::sim::{self, Planted, Point};
 use crate::transaction::{Committed, Txn};
 use crate::writes::Write;
@@ -120,7 +121,7 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     let undisturbed = place.start() == txn.snapshot.timestamp.0;
     if txn.level == Level::Serializable
         && !undisturbed
-        && let Err(conflict) = validate_reads(txn, &shared, timestamp, &guard)
+        && let Err(conflict) = validate_reads(txn, &shared, (timestamp, fences.as_ref()), &guard)
     {
         record::encode_void(place.payload());
         place.finish();
@@ -393,15 +394,21 @@ impl Drop for Section<'_> {
     }
 }
 
-/// Backward validation: nothing that was read has a version above the snapshot and below `mine`.
-fn validate_reads(txn: &Txn, shared: &Shared, mine: Timestamp, guard: &Guard) -> Result<(), Error> {
+/// Backward validation: nothing that was read has a version above the snapshot and below `mine`. `fences`: those that are
+/// held for its own schema change.
+fn validate_reads(
+    txn: &Txn,
+    shared: &Shared,
+    (mine, fences): (Timestamp, Option<&PendingFences<'_>>),
+    guard: &Guard,
+) -> Result<(), Error> {
     let snapshot = txn.snapshot.timestamp;
     let seat = txn.snapshot.seat.number();
     let changed = |entry: &RecordEntry| entry.changed_since(snapshot, mine, seat, &shared.seats);
     let reads = txn.reads.borrow();
     let forget = sim::plants(Planted::ForgetKeys);
     for (hash, space, key, glance) in reads.keys().filter(|_| !forget) {
-        is_there_still(shared, space, snapshot)?;
+        is_there_still(shared, space, snapshot, fences)?;
         let entry = shared.table.find(hash, space, key, guard);
         // Changed where it was not looked at: read now, it would have been the same. Waits for who is about
         // to install and has an earlier timestamp, who waits for none that has a later one.
@@ -433,7 +440,7 @@ fn validate_reads(txn: &Txn, shared: &Shared, mine: Timestamp, guard: &Guard) ->
     }
     let forget = sim::plants(Planted::ForgetRanges);
     for range in reads.ranges.iter().filter(|_| !forget) {
-        is_there_still(shared, range.space, snapshot)?;
+        is_there_still(shared, range.space, snapshot, fences)?;
         walk_range(shared, range, changed)?;
     }
     if !reads.ranges.is_empty() && snapshot < shared.table.floor() {
@@ -443,8 +450,13 @@ fn validate_reads(txn: &Txn, shared: &Shared, mine: Timestamp, guard: &Guard) ->
 }
 
 /// What was read in a space that was dropped since, by a table that was emptied or written anew, has changed.
-fn is_there_still(shared: &Shared, space: SpaceId, snapshot: Timestamp) -> Result<(), Error> {
-    let gone = shared.gone_since(space, snapshot);
+fn is_there_still(
+    shared: &Shared,
+    space: SpaceId,
+    snapshot: Timestamp,
+    fences: Option<&PendingFences<'_>>,
+) -> Result<(), Error> {
+    let gone = shared.gone_since(space, snapshot, fences);
     match gone.filter(|_| !sim::plants(Planted::ForgetSpaces)) {
         None => Ok(()),
         Some(winner) => Err(Error::schema(space, winner)),

@@ -178,12 +178,19 @@ impl Shared {
         fence.filter(|fence| *fence > timestamp)
     }
 
-    /// The commit that has dropped the space, if that was after `timestamp`.
-    pub fn gone_since(&self, space: SpaceId, timestamp: Timestamp) -> Option<Timestamp> {
-        if self.last_fence.load(Ordering::Acquire) <= timestamp.0 {
-            return None;
-        }
-        let fence = self.fences.read().get(&space).copied();
+    /// The commit that has dropped the space, if that was after `timestamp`. `mine`: the fences that who asks is about to
+    /// raise, who would wait for himself otherwise.
+    pub fn gone_since(
+        &self,
+        space: SpaceId,
+        timestamp: Timestamp,
+        mine: Option<&PendingFences<'_>>,
+    ) -> Option<Timestamp> {
+        let fence = match mine {
+            Some(pending) => pending.fences.get(&space).copied(),
+            None if self.last_fence.load(Ordering::Acquire) <= timestamp.0 => return None,
+            None => self.fences.read().get(&space).copied(),
+        };
         let gone = fence.filter(|fence| fence.is_gone && fence.at > timestamp);
         gone.map(|fence| fence.at)
     }

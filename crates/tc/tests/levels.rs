@@ -5,7 +5,7 @@
 
 mod support;
 
-use quintet_base::{Durability, Level};
+use quintet_base::{Durability, Level, SpaceId};
 use quintet_tc::{Error, Strength, Tc, Txn, WaitPolicy};
 use support::*;
 
@@ -257,6 +257,37 @@ fn a_fence_refuses_writers_and_old_readers_of_its_space() {
     writer.use_schema(tc.visible());
     put(&mut writer, "a", "2");
     assert_eq!(try_commit(tc, writer), "committed");
+}
+
+/// A change of the schema that had read waited for the fences that it held itself, and everybody else for them: its reads,
+/// of rows and of ranges, are validated like anybody's.
+#[test]
+fn a_fence_of_ones_own_is_not_in_the_way_of_ones_reads() {
+    for (written, expected) in [("y", "committed"), ("x", "conflict")] {
+        for ranges in [false, true] {
+            let Running { tc, .. } = &open();
+            set(tc, &[("x", "0")]);
+            let mut change = tc.begin(Level::Serializable);
+            match ranges {
+                true => assert_eq!(rows(&change).len(), 1),
+                false => assert_eq!(get(&change, "x").as_deref(), Some("0")),
+            }
+            change.fence(SpaceId(77));
+            let other = if ranges && written == "y" {
+                SpaceId(78)
+            } else {
+                SPACE
+            };
+            let mut writer = tc.begin(Level::ReadCommitted);
+            writer.put(other, bytes(written), bytes("1")).unwrap();
+            assert_eq!(try_commit(tc, writer), "committed");
+            assert_eq!(
+                try_commit(tc, change),
+                expected,
+                "{written}, ranges: {ranges}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -105,7 +105,7 @@ impl Session {
                 Reason::Row(_) => Event::Row,
                 Reason::Turn(_) => Event::Line,
                 Reason::Batch(_) => Event::Batch,
-                Reason::Advisory(_) => Event::Advisory,
+                Reason::Advisory(..) => Event::Advisory,
                 Reason::Sleep(_) => Event::Sleep,
                 Reason::Disk(_) => Event::Disk,
                 Reason::Others(_) => return,

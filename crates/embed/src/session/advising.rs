@@ -1,12 +1,14 @@
 //! Advisory locks of a session, and `pg_sleep`.
 //!
 //! Relies on: `advisory`.  Promises: a lock that has to wait comes out as a wait, and the same call goes on after it;
-//! a cancel request leaves the line.  Does not: give locks of a transaction back at ROLLBACK TO: they last until its end.
+//! a cancel request leaves the line, and so does who finds, after a while, that those he waits for wait for him.
 
 use super::Session;
+use super::activity::Asker;
 use super::execute::{Pulled, canceled, only_calls_commit};
 use super::portal::{Portal, PortalState};
 use crate::advisory::{Attempt, Key, Way};
+use crate::alarms::Sleep;
 use crate::step::{Flow, Pause, Reason};
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
 use quintet_direct::{Run, row_bytes};
@@ -15,6 +17,9 @@ use quintet_sql::command::{Advisory, AdvisoryCall, Command};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// So long who waits for an advisory lock waits before he looks for a ring: PostgreSQL's `deadlock_timeout` as it is delivered.
+const RING_LOOK_NANOS: u64 = 1_000_000_000;
 
 /// How far the calls of a statement have come.
 pub(super) struct Advising {
@@ -161,11 +166,14 @@ impl Session {
                     self.owner.give_up(way);
                     return Err(canceled());
                 }
-                Attempt::Wait(turn) => return Ok(Err(Pause(Reason::Advisory(turn)))),
-                Attempt::Deadlock => {
-                    let message = "deadlock detected";
-                    return Err(SqlError::new(SqlState::DEADLOCK_DETECTED, message));
-                }
+                Attempt::Wait(turn) => match self.looks_for_ring() {
+                    Some(look) => return Ok(Err(Pause(Reason::Advisory(turn, look)))),
+                    None => {
+                        self.owner.give_up(way);
+                        return Err(deadlock());
+                    }
+                },
+                Attempt::Deadlock => return Err(deadlock()),
             },
             Advisory::Try => Value::Bool(self.owner.try_lock(key, way)),
             Advisory::Unlock => {
@@ -185,4 +193,32 @@ impl Session {
             }
         }))
     }
+
+    /// When to look next whether a ring of waits goes through the line that it stands in, and through rows or tables.
+    /// `None`: one does.
+    fn looks_for_ring(&mut self) -> Option<Sleep> {
+        let now = self.host.clock.monotonic_nanos();
+        let (since, next) = self.owner.looks.unwrap_or((now, now + RING_LOOK_NANOS));
+        let next = match now < next {
+            true => next,
+            false if self.is_in_a_ring() => return None,
+            // Each look takes all locks that there are: twice as late each time.
+            false => now + (now - since),
+        };
+        self.owner.looks = Some((since, next));
+        Some(self.db.alarms.at(next))
+    }
+
+    fn is_in_a_ring(&self) -> bool {
+        let asker = Asker {
+            db: &self.db,
+            schema: &self.host.schema,
+            role: self.host.role(),
+        };
+        asker.is_in_a_ring(&self.present.slot)
+    }
+}
+
+fn deadlock() -> SqlError {
+    SqlError::new(SqlState::DEADLOCK_DETECTED, "deadlock detected")
 }

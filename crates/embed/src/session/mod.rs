@@ -160,6 +160,8 @@ struct Savepoint {
     name: String,
     noted: listening::Noted,
     mark: Option<Mark>,
+    /// How many advisory locks the transaction had taken.
+    advisory: usize,
     changed: Changed,
     /// Whether the transaction was read-only.
     read_only: bool,

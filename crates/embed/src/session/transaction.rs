@@ -446,9 +446,19 @@ impl Session {
         match self.mode {
             Mode::Explicit => {
                 self.mode = Mode::Failed;
-                if self.savepoints.is_empty() {
-                    // Nothing can bring it back: let its locks go at once.
-                    self.txn = None;
+                // Nothing can bring back what was done since then: its locks go at once.
+                match self.savepoints.last() {
+                    None => {
+                        self.txn = None;
+                        self.owner.unlock_all(true);
+                    }
+                    Some(savepoint) => {
+                        self.owner.unlock_to(savepoint.advisory);
+                        match (savepoint.mark, self.txn.as_mut()) {
+                            (Some(mark), Some(txn)) => txn.rollback_to(mark),
+                            _ => self.txn = None,
+                        }
+                    }
                 }
             }
             Mode::Implicit => self.rollback(),
@@ -464,6 +474,7 @@ impl Session {
             name,
             noted,
             mark,
+            advisory: self.owner.taken(),
             changed: self.changed.clone(),
             read_only: self.host.read_only,
             settings: None,
@@ -487,6 +498,7 @@ impl Session {
             (None, Some(_)) => self.txn = None,
             (_, None) => {}
         }
+        self.owner.unlock_to(savepoint.advisory);
         self.changed = savepoint.changed.clone();
         self.show_own();
         self.host.read_only = savepoint.read_only;

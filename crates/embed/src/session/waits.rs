@@ -38,6 +38,35 @@ struct Waiting {
     blockers: Vec<i32>,
 }
 
+/// Since when a session waits, and for whom.
+struct Wait {
+    since: i64,
+    blockers: Vec<i32>,
+}
+
+/// Sessions of which each waits for the next, and the last for the first, which is `from`.
+fn ring_through(waits: &HashMap<i32, Wait>, from: i32) -> Option<Vec<i32>> {
+    let mut came_from: HashMap<i32, i32> = HashMap::new();
+    let mut seen = vec![from];
+    let mut at = 0;
+    while let Some(&one) = seen.get(at) {
+        at += 1;
+        for &next in waits.get(&one).into_iter().flat_map(|wait| &wait.blockers) {
+            if next == from {
+                let back = std::iter::successors(Some(one), |one| came_from.get(one).copied());
+                let mut ring: Vec<i32> = back.collect();
+                ring.reverse();
+                return Some(ring);
+            }
+            if !seen.contains(&next) {
+                seen.push(next);
+                came_from.insert(next, one);
+            }
+        }
+    }
+    None
+}
+
 impl Asker<'_> {
     /// Sessions that wait, with those they wait for.
     fn waiting(&self) -> Vec<Waiting> {
@@ -56,6 +85,41 @@ impl Asker<'_> {
             waiting.extend(found);
         }
         waiting
+    }
+
+    /// Whether the session, which stands in line for an advisory lock, waits for itself, by waits of any kind.
+    ///
+    /// The locks are looked at one after another, so what is seen once may never have been. A ring that is seen again, of waits
+    /// that have gone on all the time, is one: who waits lets nothing go.
+    pub(super) fn is_in_a_ring(&self, slot: &Arc<Slot>) -> bool {
+        let first = self.who_waits(slot);
+        let Some(ring) = ring_through(&first, slot.number) else {
+            return false;
+        };
+        let again = self.who_waits(slot);
+        ring.iter()
+            .zip(ring.iter().cycle().skip(1))
+            .all(|(one, next)| {
+                let (before, now) = (first.get(one), again.get(one));
+                let still =
+                    now.filter(|now| before.is_some_and(|before| before.since == now.since));
+                still.is_some_and(|now| now.blockers.contains(next))
+            })
+    }
+
+    fn who_waits(&self, slot: &Arc<Slot>) -> HashMap<i32, Wait> {
+        let mut waiting = self.waiting();
+        // It is awake, to look.
+        waiting.retain(|other| other.slot.number != slot.number);
+        let slots = self.db.activity.slots();
+        waiting.extend(advisory_wait(slot, &self.db.advisory.views(), &slots));
+        let wait = |waiting: Waiting| {
+            let own = waiting.slot.number == slot.number;
+            let since = if own { 0 } else { waiting.slot.since() };
+            let blockers = waiting.blockers;
+            (waiting.slot.number, Wait { since, blockers })
+        };
+        waiting.into_iter().map(wait).collect()
     }
 
     fn line_wait(&self, slot: &Arc<Slot>, slots: &[Arc<Slot>]) -> Option<Waiting> {
