@@ -12,7 +12,7 @@
 //!              n = 2 ─► DELETE …     n = 3 ─► INSERT …
 //! ```
 //! A row that somebody else has changed meanwhile is looked at once more: it is left alone if ON or the clause's
-//! condition does not hold any longer, where PostgreSQL would go on to the next clause.
+//! condition does not hold any longer, or that of a clause before it does, where PostgreSQL would go to the other clause.
 
 use super::call::any_node;
 use super::embed::{Embedding, Planned};
@@ -24,10 +24,11 @@ use crate::planner::Planner;
 use crate::row_security::PartOf;
 use crate::tree::{node, string};
 use pg_query::protobuf::{
-    AConst, AExpr, AExprKind, AStar, Alias, BoolExpr, BoolExprType, CaseExpr, CaseWhen, CmdType,
-    ColumnRef, DeleteStmt, FuncCall, InsertStmt, JoinExpr, JoinType, LimitOption, List,
-    MergeMatchKind, MergeStmt, MergeWhenClause, Node, NullTest, NullTestType, ParamRef,
-    RangeSubselect, RangeVar, ResTarget, SelectStmt, SetOperation, UpdateStmt, WindowDef, a_const,
+    AConst, AExpr, AExprKind, AStar, Alias, BoolExpr, BoolExprType, BoolTestType, BooleanTest,
+    CaseExpr, CaseWhen, CmdType, ColumnRef, DeleteStmt, FuncCall, InsertStmt, JoinExpr, JoinType,
+    LimitOption, List, MergeMatchKind, MergeStmt, MergeWhenClause, Node, NullTest, NullTestType,
+    ParamRef, RangeSubselect, RangeVar, ResTarget, SelectStmt, SetOperation, UpdateStmt, WindowDef,
+    a_const,
 };
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
@@ -158,7 +159,8 @@ impl Embedding<'_, '_> {
     ) -> SqlResult<(Option<Several>, Vec<Step>)> {
         let mut parts = Vec::new();
         for (number, clause) in (1..).zip(clauses) {
-            if let Some(change) = about.change(clause)? {
+            let before = &clauses[..number as usize - 1];
+            if let Some(change) = about.change(clause, before)? {
                 let (planned, steps) = self.apart(|this| this.plan_alone(source, &change))?;
                 parts.push((number, planned, steps));
             }
@@ -326,8 +328,12 @@ impl About<'_> {
         }))
     }
 
-    /// The statement about one row that a clause stands for; none if it does nothing.
-    fn change(&self, clause: &MergeWhenClause) -> SqlResult<Option<NodeEnum>> {
+    /// The statement about one row that a clause stands for, which comes behind others; none if it does nothing.
+    fn change(
+        &self,
+        clause: &MergeWhenClause,
+        before: &[&MergeWhenClause],
+    ) -> SqlResult<Option<NodeEnum>> {
         let relation = self.merge.relation.clone();
         let targets = clause.target_list.clone();
         Ok(Some(match clause.command_type() {
@@ -335,12 +341,12 @@ impl About<'_> {
             CmdType::CmdUpdate => NodeEnum::UpdateStmt(Box::new(UpdateStmt {
                 relation,
                 target_list: targets,
-                where_clause: boxed(self.the_row(clause)),
+                where_clause: boxed(self.the_row(clause, before)),
                 ..UpdateStmt::default()
             })),
             CmdType::CmdDelete => NodeEnum::DeleteStmt(Box::new(DeleteStmt {
                 relation,
-                where_clause: boxed(self.the_row(clause)),
+                where_clause: boxed(self.the_row(clause, before)),
                 ..DeleteStmt::default()
             })),
             CmdType::CmdInsert => {
@@ -365,8 +371,8 @@ impl About<'_> {
         }))
     }
 
-    /// The row of the target that is at hand, if it still is what the clause wants.
-    fn the_row(&self, clause: &MergeWhenClause) -> Node {
+    /// The row of the target that is at hand, if it still is what the clause wants, and is not what one `before` it wants.
+    fn the_row(&self, clause: &MergeWhenClause, before: &[&MergeWhenClause]) -> Node {
         let keys = self
             .keys
             .iter()
@@ -378,7 +384,11 @@ impl About<'_> {
             let condition = condition.as_deref()?;
             (!has_query(condition)).then(|| condition.clone())
         });
-        all(keys.chain(conditions))
+        let others = before.iter().filter(|other| is_matched(other));
+        let others = others.filter_map(|other| other.condition.as_deref());
+        let others = others.filter(|condition| !has_query(condition));
+        let others = others.map(|condition| Some(is_not_true(condition.clone())));
+        all(keys.chain(conditions).chain(others))
     }
 }
 
@@ -525,6 +535,15 @@ fn null_test(value: Node, is_null: bool) -> Node {
         nulltesttype: kind as i32,
         location: -1,
         ..NullTest::default()
+    })))
+}
+
+fn is_not_true(condition: Node) -> Node {
+    node(NodeEnum::BooleanTest(Box::new(BooleanTest {
+        arg: boxed(condition),
+        booltesttype: BoolTestType::IsNotTrue as i32,
+        location: -1,
+        ..BooleanTest::default()
     })))
 }
 
