@@ -63,6 +63,7 @@ pub(crate) mod float;
 mod format;
 mod fuzzy;
 mod hash;
+pub mod hypothetical;
 mod identifier;
 pub(crate) mod json;
 pub mod json_rows;
