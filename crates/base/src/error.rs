@@ -162,6 +162,8 @@ states! {
     SYNTAX_ERROR = b"42601";
     /// A column that is ambiguous.
     AMBIGUOUS_COLUMN = b"42702";
+    /// A table's name in FROM that is ambiguous.
+    AMBIGUOUS_ALIAS = b"42P09";
     /// A column that is not there.
     UNDEFINED_COLUMN = b"42703";
     /// A function or operator that is not there.

@@ -79,6 +79,8 @@ pub(crate) struct Activation {
     count: u64,
     /// RETURN NEXT and RETURN QUERY.
     rows: Vec<Vec<Value>>,
+    /// It is strict and was given a NULL: a function that returns void gives NULL then.
+    skipped: bool,
 }
 
 /// Operations between two looks at the cancel flag.
@@ -245,7 +247,8 @@ impl Call {
         }
         let called = &program.routines[routine];
         // A strict one that is given a NULL is over before it begins.
-        let place = match called.strict && arguments.iter().any(Value::is_null) {
+        let skipped = called.strict && arguments.iter().any(Value::is_null);
+        let place = match skipped {
             true => program.code()[routine].operations.len(),
             false => 0,
         };
@@ -259,6 +262,7 @@ impl Call {
             guards: Vec::new(),
             count: 0,
             rows: Vec::new(),
+            skipped,
         });
         Ok(())
     }
@@ -607,6 +611,7 @@ impl Call {
             (Output::Row, None) => vec![Vec::new()],
             (Output::Nothing, _) => Vec::new(),
         };
+        let skipped = ended.skipped;
         self.pop();
         let Some(caller) = self.activations.last_mut() else {
             return Ok(Next::Over(rows));
@@ -629,6 +634,7 @@ impl Call {
         }
         let mut rows = rows;
         let row = match routine.output {
+            Output::Nothing if skipped => None,
             Output::Nothing => Some(&mut [][..]),
             Output::Row | Output::Rows => rows.first_mut().map(Vec::as_mut_slice),
         };

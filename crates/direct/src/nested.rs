@@ -117,6 +117,8 @@ impl Inside<'_> {
             cancel: self.cancel,
         };
         let floor = workspace.floor();
+        let called = &program.routines[routine];
+        let skipped = called.strict && arguments.iter().any(Value::is_null);
         let rows = Call::begin(program, routine, arguments, floor)
             .map_err(Stop::Error)
             .and_then(|mut call| {
@@ -131,6 +133,7 @@ impl Inside<'_> {
             Stop::Commit | Stop::Ask => Halt::Error(crate::call::no_end_here()),
         })?;
         Ok(match program.routines[routine].output {
+            Output::Nothing if skipped => vec![vec![Value::Null]],
             Output::Nothing => vec![vec![callee.nothing.clone()]],
             Output::Row | Output::Rows => rows,
         })

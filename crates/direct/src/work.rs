@@ -20,11 +20,12 @@ use crate::inverted;
 use crate::keys::{check_length, entry_key, primary_name, row_key};
 use crate::late_key::check_all;
 use crate::rows::{about, check_old_row, duplicate_rows, encode_row};
+use crate::update::{delete, update};
 use crate::write::{is_there, lock_key, remove};
 use quintet_base::{Bytes, SpaceId, SqlError, SqlState, Value};
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::TableRef;
-use quintet_ir::{Access, Expr, Path, Plan, TableDef};
+use quintet_ir::{Access, Expr, Path, Plan, Statement, TableDef};
 use quintet_tc::Mark;
 use std::collections::BTreeSet;
 
@@ -84,6 +85,7 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
             Work::Refuse { table, rows, error } => {
                 for_each_row(table, Some(rows), env, |_, _| Err(error.clone().into()))?;
             }
+            Work::Run(statement) => run_statement(statement, env)?,
             Work::Verify {
                 table,
                 not_null,
@@ -103,6 +105,21 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
         }
     }
     Ok(())
+}
+
+/// A statement whose rows are of no interest.
+fn run_statement(statement: &Statement, env: &mut Env<'_>) -> Result<(), Halt> {
+    match statement {
+        Statement::Update(changed) => update(changed, env).map(|_| ()),
+        Statement::Delete(removed) => delete(removed, env).map(|_| ()),
+        Statement::Query(plan) => {
+            let mut cursor = Cursor::new(plan);
+            let mut frame = Vec::new();
+            while cursor.next(plan, env, &mut frame, 0)? {}
+            Ok(())
+        }
+        Statement::Insert(_) => Err(SqlError::internal("an INSERT within a schema change").into()),
+    }
 }
 
 /// The spaces that are closed or fenced, none of which is temporary: who has written to them when this is committed, by a plan that knows nothing of it, is

@@ -360,6 +360,7 @@ pub(crate) fn refuse_changed(
                  command"
             ),
         )
+        .hint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.")
         .into()),
     }
 }

@@ -7,6 +7,7 @@
 use crate::expr::Expr;
 use crate::plan::Plan;
 use crate::schema::{SequenceDef, TableRef};
+use crate::statement::Statement;
 use quintet_base::{SequenceId, SpaceId, SqlError};
 
 /// One piece of work.
@@ -52,6 +53,8 @@ pub enum Work {
         /// What to say then.
         error: SqlError,
     },
+    /// Runs a statement over rows of the system's own tables, which goes with the change or fails and refuses it.
+    Run(Box<Statement>),
     /// Refuses the change unless every row passes: SET NOT NULL (23502), ADD CHECK (23514).
     Verify {
         /// The table as it will be.

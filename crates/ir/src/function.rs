@@ -34,6 +34,7 @@
 //! | `sets`, `json_rows` | functions that give rows; rows out of JSON |
 //! | `array` | arrays: polymorphic, with a resolution of their own |
 //! | `ordered` | what ordered-set aggregates take out of a sorted array |
+//! | `hypothetical` | where a row would stand that is not there, for hypothetical-set aggregates |
 //! | `variadic` | functions called with an array of their arguments |
 //! | `trigram` | what the extension `pg_trgm` brings |
 //! | `unaccent` | what the extension `unaccent` brings |
@@ -63,6 +64,7 @@ pub(crate) mod float;
 mod format;
 mod fuzzy;
 mod hash;
+pub mod hypothetical;
 mod identifier;
 pub(crate) mod json;
 pub mod json_rows;

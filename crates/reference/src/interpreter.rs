@@ -143,8 +143,10 @@ impl Interpreter<'_> {
             ending: None,
             ..*self
         };
+        let skipped = program.routines[number].strict && arguments.iter().any(Value::is_null);
         let rows = inside.call(program, number, arguments)?;
         Ok(match program.routines[number].output {
+            Output::Nothing if skipped => vec![vec![Value::Null]],
             Output::Nothing => vec![vec![callee.nothing.clone()]],
             Output::Row | Output::Rows => rows,
         })

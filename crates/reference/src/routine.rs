@@ -283,9 +283,10 @@ impl Activation<'_> {
         self.fill(&into.targets, answer.rows.first().map(Vec::as_slice))
     }
 
-    /// Another routine, as if it were a query: one that gives nothing has one row without columns.
+    /// Another routine, as if it were a query: one that gives nothing has one row without columns, or none if it was skipped.
     fn call(&mut self, number: usize, arguments: &[Expr], into: &Into) -> SqlResult<()> {
         let arguments = self.values(arguments)?;
+        let skipped = self.program.routines[number].strict && arguments.iter().any(Value::is_null);
         let mut rows = self.interpreter.call(self.program, number, arguments)?;
         if self.program.routines[number].output == Output::Nothing {
             rows.push(Vec::new());
@@ -293,7 +294,7 @@ impl Activation<'_> {
         self.end_of_statement(into, rows.len() as u64)?;
         let row = rows.first().filter(|row| {
             let nothing = self.program.routines[number].output == Output::Nothing;
-            nothing || !row.is_empty()
+            (nothing && !skipped) || !row.is_empty()
         });
         self.fill(&into.targets, row.map(Vec::as_slice))
     }

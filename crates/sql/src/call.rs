@@ -67,11 +67,11 @@ impl Binder<'_, '_> {
                 location,
             ));
         }
-        if let Some(over) = call.over.as_deref() {
-            return self.over(name, call, over);
-        }
         if call.agg_within_group {
             return self.within_group(name, call);
+        }
+        if let Some(over) = call.over.as_deref() {
+            return self.over(name, call, over);
         }
         if let (true, Some(other)) = (call.func_variadic, other_call(name)) {
             return self.with_array(name, &other, call).map_err(here);

@@ -39,7 +39,7 @@ pub(crate) fn bind_distinct_on(
     let mut on: Vec<Expr> = Vec::new();
     for node in clause.iter().filter(|node| inner(node).is_some()) {
         let expr = match find_target(binder.planner, node, targets, "DISTINCT ON")? {
-            Some(place) => targets[place].expr.clone(),
+            Some(place) => targets[place].named(),
             None => binder.bind(node)?,
         };
         let expr = coerce::settle(binder.planner, expr)?;

@@ -4,6 +4,7 @@
 //! text, and a row becomes an object with its fields' names.  Does not: have rows as values elsewhere.
 
 use crate::coerce;
+use crate::composite;
 use crate::expr::Binder;
 use crate::expr::and;
 use crate::names::{self, inner};
@@ -194,9 +195,21 @@ impl Binder<'_, '_> {
             let fields = row.fields.iter().map(|field| is_null(&field.expr));
             row.if_any.then(|| and(fields.collect()))
         });
+        let catalog = self.planner.catalog();
+        let own = row.table.filter(|_| row.of_relation);
+        let own = own.and_then(|table| composite::type_of_rows(catalog, table));
+        let own = match own {
+            Some(SqlType::Composite(number)) => catalog.shape(number),
+            _ => None,
+        };
+        let own = own.filter(|shape| shape.fields.len() == row.fields.len());
         let mut args = Vec::with_capacity(2 * row.fields.len());
-        for field in row.fields {
-            args.push(Expr::Const(Value::text(&field.name), SqlType::Text));
+        for (place, field) in row.fields.into_iter().enumerate() {
+            let name = match &own {
+                Some(shape) => shape.fields[place].name.to_string(),
+                None => field.name,
+            };
+            args.push(Expr::Const(Value::text(&name), SqlType::Text));
             args.push(self.marked(coerce::settle(self.planner, field.expr)?)?);
         }
         Ok(unless(missing, self.apply(JSON_ROW, args)?))

@@ -10,7 +10,7 @@
 //! ```
 
 use crate::expr::AGGREGATE_BASE;
-use crate::grouping_sets::{GROUPING_BASE, Keys, Marks, is_grouping};
+use crate::grouping_sets::{GROUPING_BASE, Keys, Marks, is_grouping, key_at};
 use crate::join::{Joined, mark_needed};
 use crate::planner::Planner;
 use crate::rewrite::{same, transform};
@@ -28,6 +28,8 @@ pub(crate) struct Grouping<'g, 'a> {
     scope: &'g Scope,
     /// GROUP BY, and what it determines as far as somebody asked for it.
     keys: RefCell<Vec<Expr>>,
+    /// Those that an expression may mean, in the order in which it is looked for.
+    named: RefCell<Vec<usize>>,
     /// GROUPING SETS.
     sets: RefCell<Vec<Vec<usize>>>,
     calls: Vec<AggregateCall>,
@@ -44,10 +46,16 @@ impl<'g, 'a> Grouping<'g, 'a> {
         groupings: Vec<Marks>,
         above: &[&Expr],
     ) -> Grouping<'g, 'a> {
+        // Places of the select list go first. A constant is what it is in every group, but for the key itself.
+        let mut named: Vec<usize> = (0..keys.keys.len()).collect();
+        named.sort_by_key(|&key| keys.keys[key].target.unwrap_or(usize::MAX));
+        let with_sets = !keys.sets.is_empty();
+        named.retain(|&key| !with_sets || !matches!(keys.keys[key].expr, Expr::Const(..)));
         let grouping = Grouping {
             planner,
             scope,
-            keys: RefCell::new(keys.keys),
+            keys: RefCell::new(keys.keys.into_iter().map(|key| key.expr).collect()),
+            named: RefCell::new(named),
             sets: RefCell::new(keys.sets),
             calls,
             groupings,
@@ -86,8 +94,9 @@ impl<'g, 'a> Grouping<'g, 'a> {
                     .columns
                     .iter()
                     .find(|c| c.origin == Some((id, *number as u16 + 1)));
-                let place = column.and_then(|c| keys.iter().position(|key| same(key, &c.expr)));
-                place.is_some_and(|place| sets.iter().all(|set| set.contains(&place)))
+                let is_it = |&place: &usize| column.is_some_and(|c| same(&keys[place], &c.expr));
+                let in_all = |place| sets.iter().all(|set| set.contains(&place));
+                (0..keys.len()).filter(is_it).any(in_all)
             };
             if !primary.columns.iter().all(is_key) {
                 continue;
@@ -97,6 +106,7 @@ impl<'g, 'a> Grouping<'g, 'a> {
                     matches!(column.expr, Expr::Column(place, _) if named.contains(&place));
                 if is_named && !keys.iter().any(|key| same(key, &column.expr)) {
                     sets.iter_mut().for_each(|set| set.push(keys.len()));
+                    self.named.borrow_mut().push(keys.len());
                     keys.push(column.expr.clone());
                 }
             }
@@ -111,11 +121,15 @@ impl<'g, 'a> Grouping<'g, 'a> {
         let keys = self.keys.borrow();
         let mut ungrouped = None;
         let mut unknown = None;
+        let named = self.named.borrow();
         let moved = transform(expr, &mut |part| {
-            if let Some(place) = keys.iter().position(|key| same(key, part)) {
+            if let Some(&place) = named.iter().find(|&&key| same(&keys[key], part)) {
                 return Some(Expr::Column(place, part.ty()));
             }
             match part {
+                Expr::Column(place, ty) if key_at(*place).is_some() => {
+                    key_at(*place).map(|key| Expr::Column(key, *ty))
+                }
                 Expr::Column(place, ty) if *place >= AGGREGATE_BASE => {
                     Some(Expr::Column(keys.len() + place - AGGREGATE_BASE, *ty))
                 }

@@ -7,6 +7,11 @@
 //! ```text
 //! GROUP BY a, ROLLUP (b, (c, d))   =>   keys a b c d    sets (a b c d) (a b) (a)
 //! ```
+//!
+//! A key is an item of the select list, if there is one like it, and else an expression.  So the same expression
+//! twice in the select list is two keys, of which a set may leave out one: `SELECT x a, x b … GROUP BY a, ROLLUP (b)`.
+//! Such items say which key they are ([`Target::key`]), and clauses that name them mean that key; an expression that
+//! names none means the first of its like, in the order of the select list for values and of GROUP BY for GROUPING.
 
 use crate::comparable;
 use crate::expr::{AGGREGATE_BASE, Binder};
@@ -34,21 +39,43 @@ const CUBE_MAX: usize = 12;
 /// The bits of GROUPING's result.
 const GROUPING_ARGUMENTS_MAX: usize = 31;
 
+/// Places of keys that the select list says: those that others are like, and constants.
+const KEY_BASE: usize = GROUPING_BASE >> 1;
+
 /// Keys, and which of them each set groups by; without sets, all do.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
-    pub keys: Vec<Expr>,
+    pub keys: Vec<Key>,
     pub sets: Vec<Vec<usize>>,
 }
 
-/// Binds GROUP BY.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub expr: Expr,
+    /// Its place in the select list.
+    pub target: Option<usize>,
+}
+
+/// Key number `key`, where its expression does not tell.
+pub(crate) fn key_itself(key: usize, ty: SqlType) -> Expr {
+    Expr::Column(KEY_BASE + key, ty)
+}
+
+/// The number of the key at a place of [`key_itself`].
+pub(crate) fn key_at(place: usize) -> Option<usize> {
+    (KEY_BASE..GROUPING_BASE)
+        .contains(&place)
+        .then(|| place - KEY_BASE)
+}
+
+/// Binds GROUP BY, and tells the select list which of its items are keys where several are alike.
 ///
 /// # Errors
 /// `42803` for aggregates, `54001` for too many sets.
 pub(crate) fn bind_keys(
     binder: &Binder,
     select: &SelectStmt,
-    targets: &[Target],
+    targets: &mut [Target],
 ) -> SqlResult<Keys> {
     let mut found = Found {
         binder,
@@ -83,13 +110,27 @@ pub(crate) fn bind_keys(
             new
         });
     }
+    let mut keys = found.keys;
     if sets.len() == 1 {
         sets.clear();
+        // All are grouped by, so those that are alike are one.
+        let mut first: Vec<Key> = Vec::new();
+        for key in keys {
+            if !first.iter().any(|other| same(&other.expr, &key.expr)) {
+                first.push(key);
+            }
+        }
+        keys = first;
     }
-    Ok(Keys {
-        keys: found.keys,
-        sets,
-    })
+    for (place, key) in keys.iter().enumerate() {
+        let alike = keys.iter().filter(|other| same(&other.expr, &key.expr));
+        if let Some(target) = key.target
+            && (alike.count() > 1 || matches!(key.expr, Expr::Const(..)))
+        {
+            targets[target].key = Some(place);
+        }
+    }
+    Ok(Keys { keys, sets })
 }
 
 fn check(sets: usize) -> SqlResult<()> {
@@ -117,7 +158,7 @@ pub(crate) fn is_grouping(place: usize) -> bool {
 struct Found<'f, 'b, 'a> {
     binder: &'f Binder<'b, 'a>,
     targets: &'f [Target],
-    keys: Vec<Expr>,
+    keys: Vec<Key>,
 }
 
 impl Found<'_, '_, '_> {
@@ -224,9 +265,13 @@ impl Found<'_, '_, '_> {
         }
         let key = crate::coerce::settle(binder.planner, key)?;
         comparable::equated(binder.planner, key.ty(), location)?;
-        let known = self.keys.iter().position(|other| same(other, &key));
+        let target = target.or_else(|| self.targets.iter().position(|t| same(&t.expr, &key)));
+        let known = self.keys.iter().position(|other| match target {
+            Some(_) => other.target == target,
+            None => same(&other.expr, &key),
+        });
         Ok(known.unwrap_or_else(|| {
-            self.keys.push(key);
+            self.keys.push(Key { expr: key, target });
             self.keys.len() - 1
         }))
     }

@@ -14,9 +14,12 @@
 //! |---|---|
 //! | `routines.sql` | the routines, one after the other, with their numbers |
 //! | `statement` | GRANT, REVOKE, ALTER … OWNER, COMMENT |
+//! | `roles` | DROP ROLE, DROP OWNED, REASSIGN OWNED |
 
+mod roles;
 mod statement;
 
+pub(crate) use roles::{drop_owned, reassign, refuse_needed};
 pub(crate) use statement::{plan_comment, plan_grant, plan_owner};
 
 use crate::catalog::Catalog;

@@ -4,6 +4,7 @@
 //! function's name, `?column?`.  Does not: bind expressions.
 
 use crate::expr::Binder;
+use crate::grouping_sets;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::row_value::Row;
@@ -22,7 +23,19 @@ pub(crate) struct Target {
     pub name: String,
     /// May still be of type `Unknown`.
     pub expr: Expr,
+    /// Which key of groups it is, where its expression does not tell; see `grouping_sets`.
+    pub key: Option<usize>,
     pub location: i32,
+}
+
+impl Target {
+    /// What stands for it in other clauses.
+    pub fn named(&self) -> Expr {
+        match self.key {
+            Some(key) => grouping_sets::key_itself(key, self.expr.ty()),
+            None => self.expr.clone(),
+        }
+    }
 }
 
 /// Binds a select list.
@@ -55,6 +68,7 @@ pub(crate) fn bind_targets(binder: &Binder, nodes: &[Node]) -> SqlResult<Vec<Tar
             targets.extend(row.fields.into_iter().map(|field| Target {
                 name: field.name.clone(),
                 expr: field.into_expr(),
+                key: None,
                 location: target.location,
             }));
             continue;
@@ -62,6 +76,7 @@ pub(crate) fn bind_targets(binder: &Binder, nodes: &[Node]) -> SqlResult<Vec<Tar
         targets.push(Target {
             name: output_name(target),
             expr: binder.bind(value)?,
+            key: None,
             location: target.location,
         });
     }
@@ -100,6 +115,7 @@ fn expand_star(
         Target {
             name: column.name.clone(),
             expr: column.expr.clone(),
+            key: None,
             location,
         }
     };

@@ -33,6 +33,8 @@ pub(crate) struct Row {
     pub whole: Option<Expr>,
     /// It is NULL if its fields are: a variable, or what a call gave.
     pub if_any: bool,
+    /// It is a row of `table` by itself: as a value its fields have the names that they have there, whatever they are called here.
+    pub of_relation: bool,
 }
 
 /// NULL where a row is missing.
@@ -116,6 +118,7 @@ impl Binder<'_, '_> {
                     missing: None,
                     whole: None,
                     if_any: false,
+                    of_relation: false,
                 }))
             }
             NodeEnum::ColumnRef(column) => self.named_row(column),
@@ -170,6 +173,7 @@ impl Binder<'_, '_> {
             missing: None,
             whole: None,
             if_any: true,
+            of_relation: false,
         }
     }
 
@@ -262,6 +266,7 @@ impl Binder<'_, '_> {
             missing,
             whole: None,
             if_any: of_call,
+            of_relation: table.row.is_some(),
         }))
     }
 
@@ -289,6 +294,7 @@ impl Binder<'_, '_> {
             fields.push(expr);
         }
         let of_value = composite::taken_apart(&fields);
+        let of_relation = row.of_relation;
         let of_table = || {
             let catalog = self.planner.catalog();
             composite::type_of_rows(catalog, row.table?)
@@ -298,7 +304,7 @@ impl Binder<'_, '_> {
                 return None;
             };
             let shape = self.planner.catalog().shape(number)?;
-            let renamed = of_value.is_some();
+            let renamed = of_value.is_some() || of_relation;
             let same =
                 |(a, b): (&FieldShape, &FieldShape)| (renamed || a.name == b.name) && a.ty == b.ty;
             let is_it = shape.fields.len() == shapes.len();
@@ -339,6 +345,7 @@ impl Binder<'_, '_> {
             missing: None,
             whole: Some(value.clone()),
             if_any: false,
+            of_relation: false,
         }))
     }
 

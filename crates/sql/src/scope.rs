@@ -34,7 +34,7 @@ pub(crate) struct ScopeTable {
     pub columns: Vec<ScopeColumn>,
     /// `tableoid`, of a table.
     pub table_oid: Option<TableOid>,
-    /// The table whose rows a function gives.
+    /// The table or view whose rows these are, as they are: its own, or what a function gives.
     pub row: Option<TableId>,
     /// It is on the optional side of an outer join: there may be no row of it.
     pub is_optional: bool,
@@ -343,7 +343,7 @@ impl ScopeTable {
             schema: schema.map(str::to_string),
             columns: columns.chain(row_id).collect(),
             table_oid: Some(TableOid::of_table(table, offset)),
-            row: None,
+            row: Some(table.relation()),
         }
     }
 }
@@ -418,7 +418,14 @@ impl Scope {
         let matches = |table: &&ScopeTable| {
             table.name == name && (schema.is_none() || table.schema.as_deref() == schema)
         };
-        self.tables.iter().find(matches).ok_or_else(|| {
+        let mut found = self.tables.iter().filter(matches);
+        let first = found.next();
+        // The row proposed to a table that is called so itself.
+        if first.is_some() && found.next().is_some() {
+            let message = format!("table reference \"{name}\" is ambiguous");
+            return Err(planner.error(SqlState::AMBIGUOUS_ALIAS, message, location));
+        }
+        first.ok_or_else(|| {
             if self.unreachable.iter().any(|table| matches(&table)) {
                 return beyond_reach(planner, name, location);
             }

@@ -144,6 +144,11 @@ fn plan_select(
         None => None,
     };
     let distinct = is_plain(&select.distinct_clause);
+    let group = binder("GROUP BY", false);
+    // What else names a key of several that are alike finds them marked.
+    let marked = has_sets(select)
+        .then(|| bind_keys(&group, select, &mut targets))
+        .transpose()?;
     // What is ordered or made distinct by has a type.
     let compared = wanted.filter(|types| !types.contains(&SqlType::Unknown));
     let mut sort = bind_sort(
@@ -154,7 +159,10 @@ fn plan_select(
     )?;
     let clause = &select.distinct_clause;
     let mut on = bind_distinct_on(&over("DISTINCT ON"), clause, &targets, &mut sort)?;
-    let keys = bind_keys(&binder("GROUP BY", false), select, &targets)?;
+    let keys = match marked {
+        Some(keys) => keys,
+        None => bind_keys(&group, select, &mut targets)?,
+    };
     let decided = match distinct {
         true => compared,
         false => wanted,
@@ -212,18 +220,18 @@ fn plan_select(
     let mut exprs: Vec<Expr>;
     if grouped {
         let of_windows = windows.exprs();
-        let above: Vec<&Expr> = targets
+        let listed: Vec<Expr> = targets.iter().map(Target::named).collect();
+        let above: Vec<&Expr> = listed
             .iter()
-            .map(|target| &target.expr)
             .chain(sort.iter().map(|key| &key.expr))
             .chain(&having)
             .chain(&on)
             .chain(&of_windows)
             .collect();
         let grouping = Grouping::new(planner, &from.scope, keys, aggregates, groupings, &above);
-        exprs = targets
+        exprs = listed
             .iter()
-            .map(|t| grouping.above(&t.expr))
+            .map(|expr| grouping.above(expr))
             .collect::<SqlResult<_>>()?;
         for expr in sort.iter_mut().map(|key| &mut key.expr).chain(&mut on) {
             *expr = grouping.above(expr)?;
@@ -370,7 +378,7 @@ fn bind_sort(
                     &mut targets[place..=place],
                     wanted.and_then(|w| w.get(place..)),
                 )?;
-                targets[place].expr.clone()
+                targets[place].named()
             }
             None => coerce::settle(binder.planner, binder.bind(value)?)?,
         };

@@ -137,6 +137,7 @@ fn plan_link(planner: &Planner, left: Query, select: &SelectStmt) -> SqlResult<Q
         .map(|(place, output)| Target {
             name: output.name.clone(),
             expr: Expr::Column(place, output.ty),
+            key: None,
             location: -1,
         })
         .collect();

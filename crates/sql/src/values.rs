@@ -59,6 +59,7 @@ pub(crate) fn plan_values(
         .map(|(number, &ty)| Target {
             name: format!("column{}", number + 1),
             expr: Expr::Column(number, ty),
+            key: None,
             location: -1,
         })
         .collect();

@@ -98,6 +98,9 @@ pub(crate) fn bind_view(
     if let Some(leaf) = from.leaves.last_mut() {
         leaf.barrier = view.options.is_barrier();
     }
+    if let Some(table) = from.scope.tables.last_mut() {
+        table.row = Some(view.id);
+    }
     rename_columns(planner, &mut from, relation.alias.as_ref())?;
     Ok(from)
 }

@@ -224,6 +224,11 @@ fn describe_work(work: &Work) -> String {
         Work::Refuse { rows, error, .. } => {
             format!("  refuse {}: {}", shown(rows), error.message)
         }
+        Work::Run(statement) => {
+            let lines = explain(statement);
+            let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+            format!("  run {}", lines.join(" / "))
+        }
         Work::Fence(spaces) => format!("  fence {spaces:?}"),
         Work::DropSpaces(spaces) => format!("  drop {spaces:?}"),
         Work::StartSequence { sequence, next } => format!(

@@ -7,6 +7,7 @@
 pub mod joined;
 pub(crate) mod parts;
 
+use super::hypothetical;
 use super::text::count;
 use super::{
     Function, Resolved, builtin as new, does_not_exist, fail, int, ordered, str, wrong_type,
@@ -514,6 +515,7 @@ const FILL_MAX: usize = 1_000_000;
 const ELEMENTS_MAX: usize = 4_000_000;
 const INTS: Kind = Fixed(SqlType::Int4Array);
 const FLOAT: Kind = Fixed(SqlType::Float8);
+const INT8: Kind = Fixed(SqlType::Int8);
 const FLOATS: Kind = Fixed(SqlType::Float8Array);
 const TEXTS: Kind = Fixed(SqlType::TextArray);
 
@@ -705,6 +707,19 @@ static FUNCTIONS: &[Polymorphic] = &[
     poly("[disc]", &[Whole, FLOATS], Whole, ordered::discrete),
     poly("[cont]", &[Whole, FLOAT], Element, ordered::continuous),
     poly("[cont]", &[Whole, FLOATS], Whole, ordered::continuous),
+    // Rows that are not there, among all values of a key.
+    poly(
+        "[order]",
+        &[Whole, Element, TEXT],
+        INTS,
+        hypothetical::by_key,
+    )
+    .lenient(),
+    poly("[then]", &[INTS, INTS], INTS, hypothetical::then).lenient(),
+    poly("[rank]", &[INTS], INT8, hypothetical::rank).lenient(),
+    poly("[dense_rank]", &[INTS], INT8, hypothetical::dense_rank).lenient(),
+    poly("[percent_rank]", &[INTS], FLOAT, hypothetical::percent_rank).lenient(),
+    poly("[cume_dist]", &[INTS], FLOAT, hypothetical::cume_dist).lenient(),
     poly("||", &[Whole, Whole], Whole, concatenate).lenient(),
     poly("||", &[Whole, Element], Whole, append).lenient(),
     poly("||", &[Element, Whole], Whole, prepend).lenient(),

@@ -400,6 +400,47 @@ fn given(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(numbers(items.into_iter().flatten()))
 }
 
+/// A list without what some roles were granted.
+fn without(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (Value::Array(list), Value::Array(roles)) = (args[0], args[1]) else {
+        return Ok(Value::Null);
+    };
+    let roles: Vec<u32> = roles.values.iter().map(object).collect();
+    let list: Vec<u32> = list.values.iter().map(object).collect();
+    let kept = list
+        .chunks_exact(3)
+        .filter(|item| !roles.contains(&item[0]));
+    Ok(numbers(kept.flatten().copied()))
+}
+
+/// Refuses to drop a role of this name for what is said of it, and for objects that it owns, or has been granted something on.
+fn needed(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let items = |value: &Value| match value {
+        Value::Array(array) => array.values.clone(),
+        _ => Vec::new(),
+    };
+    let mut lines: Vec<String> = items(args[1])
+        .iter()
+        .map(|line| str(line).to_string())
+        .collect();
+    for (what, numbers) in [("owner of", args[2]), ("privileges for", args[3])] {
+        let said = items(numbers);
+        let said = said.iter().map(object);
+        lines.extend(said.map(|number| format!("{what} large object {number}")));
+    }
+    match lines.is_empty() {
+        true => Ok(Value::Bool(true)),
+        false => Err(SqlError::new(
+            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+            format!(
+                "role \"{}\" cannot be dropped because some objects depend on it",
+                str(args[0])
+            ),
+        )
+        .detail(lines.join("\n"))),
+    }
+}
+
 fn numbers(numbers: impl Iterator<Item = u32>) -> Value {
     array(Oid, numbers.map(Value::Oid).collect())
 }
@@ -513,5 +554,19 @@ pub(super) const FUNCTIONS: &[Function] = &[
     .volatile()
     .lenient(),
     new("large_object_given", &[OidArray, Oid, Oid], OidArray, given),
+    new(
+        "large_object_without",
+        &[OidArray, OidArray],
+        OidArray,
+        without,
+    ),
+    new(
+        "large_object_needed",
+        &[Text, TextArray, OidArray, OidArray],
+        Bool,
+        needed,
+    )
+    .volatile()
+    .lenient(),
     new("large_object_list", &[Oid, OidArray], TextArray, shown).stable(),
 ];

@@ -11,6 +11,7 @@
 //! | `column_type` | columns of another type |
 //! | `constraint` | constraints that go or change; those that come are the statement's `constraints` |
 //! | `finish` | what the commands come to, together |
+//! | `ignored` | forms that change nothing, and what they are of |
 //!
 //! ```text
 //! commands -> record' + { rewrite? | new indexes | verify }
@@ -23,21 +24,21 @@ mod column_type;
 mod constraint;
 mod finish;
 mod identity;
+mod ignored;
 
 use super::constraint::Constraints;
 use super::{attribute, partition, policy, record_of, storage_options, trigger};
 use crate::command::Planned;
 use crate::draft::Draft;
-use crate::from::{row_target, target_table};
+use crate::from::target_table;
 use crate::insert::column_number;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::records::TableRecord;
 use crate::role::change_owner;
+use ignored::is_ignored;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{
-    AlterTableCmd, AlterTableStmt, AlterTableType, DropBehavior, ObjectType, RangeVar,
-};
+use pg_query::protobuf::{AlterTableCmd, AlterTableStmt, AlterTableType, DropBehavior, ObjectType};
 use quintet_base::{ConstraintId, IndexId, SpaceId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::Expr;
 use quintet_ir::schema::TableRef;
@@ -103,9 +104,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
         .iter()
         .all(|command| is_ignored(command.subtype(), tag))
     {
-        if tag == "ALTER TABLE" {
-            what_is_ignored_is_of(planner, statement, relation, &commands)?;
-        }
+        ignored::check(planner, statement, relation, &commands, tag)?;
         return Ok(planner.nothing(tag));
     }
     if tag == "ALTER INDEX"
@@ -239,62 +238,6 @@ fn turn(command: &AlterTableCmd) -> u8 {
         AtAddConstraint | AtColumnDefault | AtAddIdentity => 4,
         _ => 5,
     }
-}
-
-/// Commands that are accepted and change nothing here.
-fn is_ignored(kind: AlterTableType, tag: &str) -> bool {
-    use AlterTableType::*;
-    let of_table = tag == "ALTER TABLE" && matches!(kind, AtSetRelOptions | AtResetRelOptions);
-    !of_table
-        && matches!(
-            kind,
-            AtSetStatistics
-                | AtSetStorage
-                | AtSetCompression
-                | AtSetLogged
-                | AtSetUnLogged
-                | AtSetRelOptions
-                | AtResetRelOptions
-                | AtSetOptions
-                | AtResetOptions
-                | AtClusterOn
-                | AtDropCluster
-                | AtReplicaIdentity
-        )
-}
-
-/// Commands that change nothing are of a table that is there, all the same, and of columns that it has.
-fn what_is_ignored_is_of(
-    planner: &Planner,
-    statement: &AlterTableStmt,
-    relation: &RangeVar,
-    commands: &[&AlterTableCmd],
-) -> SqlResult<()> {
-    use AlterTableType::*;
-    let table = match row_target(planner, relation) {
-        Ok(table) => table,
-        Err(error) if error.state != SqlState::UNDEFINED_TABLE => return Ok(()),
-        Err(error) if statement.missing_ok => {
-            planner.notice(format!("{}, skipping", error.message));
-            return Ok(());
-        }
-        Err(error) => return Err(error),
-    };
-    planner.must_own_table(table.relation())?;
-    let of_column = |command: &&&AlterTableCmd| {
-        let kinds = [
-            AtSetStatistics,
-            AtSetStorage,
-            AtSetCompression,
-            AtSetOptions,
-            AtResetOptions,
-        ];
-        kinds.contains(&command.subtype()) && !command.name.is_empty()
-    };
-    for command in commands.iter().filter(of_column) {
-        column_number(planner, &table, &command.name, -1)?;
-    }
-    Ok(())
 }
 
 impl<'d, 'p, 'a> Change<'d, 'p, 'a> {

@@ -7,6 +7,7 @@ use super::policy;
 use super::schema::{Contents, contents, drop_all, own};
 use crate::command::Planned;
 use crate::draft::Draft;
+use crate::large_object;
 use crate::planner::Planner;
 use crate::records::DefaultsRecord;
 use crate::role::{
@@ -66,6 +67,7 @@ pub(super) fn reassign(planner: &Planner, statement: &ReassignOwnedStmt) -> SqlR
         draft.put_access(&given.record(object.number))?;
         columns_given(&mut draft, object.number, access.owner, new)?;
     }
+    large_object::reassign(&mut draft, &old, new)?;
     draft.finish("REASSIGN OWNED")
 }
 
@@ -105,6 +107,7 @@ pub(super) fn drop(planner: &Planner, statement: &DropOwnedStmt) -> SqlResult<Pl
     for record in catalog.roles().all_defaults() {
         forget(&mut draft, record, &of)?;
     }
+    large_object::drop_owned(&mut draft, &of)?;
     draft.finish("DROP OWNED")
 }
 

@@ -100,6 +100,10 @@ fn check(name: &str, said: &str, divided: bool) -> SqlResult<()> {
     let Some((_, kind)) = known.filter(|_| !divided) else {
         return refuse(format!("unrecognized parameter \"{name}\""));
     };
+    check_value(name, said, kind)
+}
+
+fn check_value(name: &str, said: &str, kind: &Kind) -> SqlResult<()> {
     let number = || said.trim().parse::<f64>().ok().filter(|n| !n.is_nan());
     match *kind {
         Kind::Whole(least, most) => match number().map(f64::round) {
@@ -140,6 +144,31 @@ fn check(name: &str, said: &str, divided: bool) -> SqlResult<()> {
             }
         },
     }
+}
+
+/// The options of indexes, of all methods.
+const OF_INDEXES: &[(&str, Kind)] = &[
+    ("fillfactor", Kind::Whole(10, 100)),
+    ("deduplicate_items", Kind::Flag),
+    ("buffering", Kind::Choice),
+    ("fastupdate", Kind::Flag),
+    ("gin_pending_list_limit", Kind::Whole(64, i32::MAX)),
+    ("pages_per_range", Kind::Whole(1, 131_072)),
+    ("autosummarize", Kind::Flag),
+];
+
+/// SET (…) of an index, which is checked and forgotten.
+///
+/// # Errors
+/// `22023` as PostgreSQL says it.
+pub(super) fn check_of_index(option: &DefElem) -> SqlResult<()> {
+    let name = &option.defname;
+    let known = OF_INDEXES.iter().find(|(known, _)| known == name);
+    let Some((_, kind)) = known else {
+        return refuse(format!("unrecognized parameter \"{name}\""));
+    };
+    let said = option.arg.as_deref().and_then(option_text);
+    check_value(name, said.as_deref().unwrap_or("true"), kind)
 }
 
 /// SET: they come behind those that stay.

@@ -9,6 +9,7 @@ use super::{Roles, denied, no_role, role_named};
 use crate::catalog::Catalog;
 use crate::command::Planned;
 use crate::draft::Draft;
+use crate::large_object;
 use crate::names::inner;
 use crate::planner::Planner;
 use crate::records::{DefaultsRecord, RoleRecord};
@@ -205,9 +206,6 @@ pub(crate) fn drop(planner: &Planner, statement: &DropRoleStmt) -> SqlResult<Pla
         }
         gone.push(id);
     }
-    for id in &gone {
-        refuse_needed(planner, *id)?;
-    }
     if gone.is_empty() {
         return Ok(planner.nothing("DROP ROLE"));
     }
@@ -222,6 +220,11 @@ pub(crate) fn drop(planner: &Planner, statement: &DropRoleStmt) -> SqlResult<Pla
         }
     }
     let mut draft = Draft::new(planner);
+    // A role that anything says something of stays.
+    for id in &gone {
+        let lines = lines_of(planner, *id);
+        large_object::refuse_needed(&mut draft, &roles.name(*id), *id, &lines)?;
+    }
     changed.write(&mut draft)?;
     for id in gone {
         let own = roles.all_settings().filter(|record| record.role == id);
@@ -290,8 +293,8 @@ fn needs_of(catalog: &Catalog, id: RoleId) -> Vec<String> {
     lines
 }
 
-/// A role that anything says something of stays.
-fn refuse_needed(planner: &Planner, id: RoleId) -> SqlResult<()> {
+/// What keeps a role from going, besides what rows say: a line each.
+fn lines_of(planner: &Planner, id: RoleId) -> Vec<String> {
     let catalog = planner.catalog();
     let mut lines = needs_of(catalog, id);
     for (record, _) in catalog.other_databases() {
@@ -305,17 +308,7 @@ fn refuse_needed(planner: &Planner, id: RoleId) -> SqlResult<()> {
             lines.push(format!("privileges for database {}", record.name));
         }
     }
-    match lines.is_empty() {
-        true => Ok(()),
-        false => Err(SqlError::new(
-            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
-            format!(
-                "role \"{}\" cannot be dropped because some objects depend on it",
-                catalog.roles().name(id)
-            ),
-        )
-        .detail(lines.join("\n"))),
-    }
+    lines
 }
 
 /// What default privileges are called.

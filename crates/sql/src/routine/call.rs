@@ -327,6 +327,7 @@ impl Binder<'_, '_> {
             missing: None,
             whole: None,
             if_any: true,
+            of_relation: false,
         }))
     }
 }

@@ -15,7 +15,8 @@
 //!   for each row that was kept:  actions of foreign keys whose own triggers wait for them, AFTER … ROW
 //!   AFTER … STATEMENT
 //! ```
-//! `fire/rows` has the rows, `fire/kept` what comes behind them, `fire/late` what waits for the end of the transaction, `fire/upsert` ON CONFLICT DO UPDATE, `fire/parts` what partitions make of it, `fire/follow` the actions, `fire/several` what a MERGE does.
+//! `fire/rows` has the rows, `fire/kept` what comes behind them, `fire/late` what waits for the end of the transaction, `fire/upsert` ON CONFLICT DO UPDATE, `fire/parts` what partitions make of it, `fire/follow` the actions, `fire/several` what a MERGE does,
+//! `fire/unchanged` what is refused where a trigger has changed the row itself.
 
 mod follow;
 mod instead;
@@ -25,6 +26,7 @@ mod parts;
 mod rows;
 mod several;
 mod touched;
+mod unchanged;
 mod upsert;
 
 pub(super) use follow::action;
@@ -34,7 +36,7 @@ pub(super) use several::Several;
 
 use super::changes::Kept;
 use super::embed::{Embedding, Planned};
-use super::hold::hold_if_calls;
+use super::hold::{self, hold_if_calls};
 use crate::names::{inner, required};
 use crate::records::TriggerRecord;
 use crate::row_security::{PartOf, RowChecks};
@@ -88,12 +90,16 @@ struct Firing {
     moves: bool,
     /// The table is a view: nothing is written.
     instead: bool,
+    /// Functions are called where rows are found and made.
+    calls: bool,
 }
 
 /// What is done behind a change of a row.
 struct Behind {
     /// The slot (bigint) with the number of rows changed.
     count: usize,
+    /// It is part of a MERGE.
+    in_merge: bool,
     /// What policies ask of the rows.
     checks: RowChecks,
     /// What RETURNING gave, with the columns.
@@ -206,6 +212,7 @@ fn firing_of_all(catalog: &crate::catalog::Catalog, statements: &[&Statement]) -
         deletes: Vec::new(),
         moves: false,
         instead: catalog.view(table.relation()).is_some(),
+        calls: statements.iter().any(|statement| hold::calls(statement)),
     };
     if deletes {
         firing.deletes = follows(table, Event::Delete, None);
@@ -383,6 +390,7 @@ impl Embedding<'_, '_> {
     ) -> SqlResult<Behind> {
         let mut behind = Behind {
             count,
+            in_merge: false,
             checks: RowChecks::default(),
             returned: None,
             added: None,

@@ -39,8 +39,16 @@ pub(crate) fn hold(statement: Statement) -> Statement {
 
 /// The same of a statement in which functions may be called.
 pub(super) fn hold_if_calls(statement: Statement) -> Statement {
-    let calls = writes_by_calls(&statement)
-        || match &statement {
+    match calls(&statement) {
+        true => hold(statement),
+        false => statement,
+    }
+}
+
+/// Whether functions may be called where the statement finds its rows and makes new ones of them.
+pub(super) fn calls(statement: &Statement) -> bool {
+    writes_by_calls(statement)
+        || match statement {
             Statement::Query(plan) => calls_in_plan(plan),
             Statement::Insert(insert) => {
                 calls_in_plan(&insert.source) || any_calls(&insert.values) || calls_later(insert)
@@ -53,11 +61,7 @@ pub(super) fn hold_if_calls(statement: Statement) -> Statement {
             Statement::Delete(delete) => {
                 calls_in_plan(&delete.source) || any_calls(delete.returning.iter().flatten())
             }
-        };
-    match calls {
-        true => hold(statement),
-        false => statement,
-    }
+        }
 }
 
 /// True if a function is called somewhere in the plan.

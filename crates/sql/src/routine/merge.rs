@@ -40,6 +40,8 @@ const CLAUSE: &str = "\u{1}clause";
 const TURN: &str = "\u{1}turn";
 const KEY: &str = "\u{1}key";
 const PAIRS: &str = "\u{1}pairs";
+/// What the columns are called that USING has merged, where the statement says nothing.
+const MERGED: &str = "\u{1}merged";
 /// Between the columns of the parts of a join.
 const NEXT: &str = "\u{1}next";
 
@@ -83,7 +85,9 @@ impl Embedding<'_, '_> {
         };
         let clauses = clauses(&planner, merge)?;
         let from = required(merge.source_relation.as_deref())?;
-        let names = names_of(&planner, from)?;
+        let mut from = from.clone();
+        let names = names_of(&planner, &mut from, &mut 0)?;
+        let from = &from;
         if let Some(alias) = names.iter().find(|name| **name == about.target) {
             let message = format!("name \"{alias}\" specified more than once");
             return Err(planner
@@ -434,27 +438,44 @@ fn is_matched(clause: &MergeWhenClause) -> bool {
     clause.match_kind() == MergeMatchKind::MergeWhenMatched
 }
 
-/// What the source is called: a join has the names of what it joins.
+/// What the source is called: a join has the names of what it joins. What USING has merged has a name of its own, and goes first where it is
+/// not the first side's.
 ///
 /// # Errors
-/// `0A000` for sources without a name, and where a merged column is not the first one's.
-fn names_of(planner: &Planner, from: &Node) -> SqlResult<Vec<String>> {
-    let alias = match inner(from) {
+/// `0A000` for sources without a name, and where nobody says which columns are merged.
+fn names_of(planner: &Planner, from: &mut Node, count: &mut usize) -> SqlResult<Vec<String>> {
+    let alias = match from.node.as_mut() {
         Some(NodeEnum::RangeVar(relation)) => {
             return Ok(vec![alias_or(relation.alias.as_ref(), &relation.relname)]);
         }
         Some(NodeEnum::RangeSubselect(query)) => query.alias.as_ref(),
         Some(NodeEnum::RangeFunction(function)) => function.alias.as_ref(),
         Some(NodeEnum::JoinExpr(join)) if join.alias.is_none() => {
-            let merges = join.is_natural || !join.using_clause.is_empty();
             let keeps_right = [JoinType::JoinRight, JoinType::JoinFull].contains(&join.jointype());
-            if merges && keeps_right || join.join_using_alias.is_some() {
-                let what = "MERGE with a RIGHT or FULL JOIN … USING as its source";
+            if join.is_natural && keeps_right {
+                let what = "MERGE with a NATURAL RIGHT or FULL JOIN as its source";
                 return Err(planner.unsupported(what, -1));
             }
-            let sides = [&join.larg, &join.rarg].into_iter().flatten();
-            let names = sides.map(|side| names_of(planner, side));
-            return Ok(names.collect::<SqlResult<Vec<_>>>()?.concat());
+            let mut merged = join
+                .join_using_alias
+                .as_ref()
+                .map(|alias| alias.aliasname.clone());
+            if merged.is_none() && keeps_right && !join.using_clause.is_empty() {
+                *count += 1;
+                let aliasname = format!("{MERGED}{count}");
+                merged = Some(aliasname.clone());
+                join.join_using_alias = Some(Alias {
+                    aliasname,
+                    ..Alias::default()
+                });
+            }
+            let mut names = Vec::new();
+            for side in [&mut join.larg, &mut join.rarg].into_iter().flatten() {
+                names.extend(names_of(planner, side, count)?);
+            }
+            let place = if keeps_right { 0 } else { names.len() };
+            names.splice(place..place, merged);
+            return Ok(names);
         }
         Some(NodeEnum::JoinExpr(join)) => join.alias.as_ref(),
         _ => return Err(planner.unsupported("this source of MERGE", -1)),

@@ -4,6 +4,7 @@
 //! them, and each is changed once, by its key; an INSERT's row is written as the statement says, its ON CONFLICT too.  Does
 //! not: fire triggers of statements, or those behind all rows (`fire`), or write what ON CONFLICT DO UPDATE changes (`upsert`).
 
+use super::unchanged::Meant;
 use super::upsert::Clause;
 use super::{Behind, Changed, Event, Firing, Seen};
 use crate::generated;
@@ -194,6 +195,7 @@ impl Embedding<'_, '_> {
             old: rows.old,
         };
         let (_, body) = self.apart(|this| {
+            this.refuse_changed_before(firing, Event::Update, &rows.keys, &seen)?;
             this.fire_before(firing, Event::Update, &seen)?;
             if firing.instead {
                 return this.instead(firing, Event::Update, &seen, &rows.returning, behind);
@@ -207,7 +209,8 @@ impl Embedding<'_, '_> {
                 this.fire_before_moving(firing, &seen)?;
             }
             let changed = this.update_row(firing, &rows.keys, &seen, asked)?;
-            this.next_if_none(changed.count)?;
+            let meant = Meant::to(Event::Update, behind.in_merge);
+            this.changed_or_refused(firing, Event::Update, meant, changed.count)?;
             this.behind(Event::Update, firing, &seen, behind, &changed.returned)
         })?;
         self.add(Action::ForRow {
@@ -228,7 +231,10 @@ impl Embedding<'_, '_> {
     ) -> SqlResult<Changed> {
         let visible = firing.visible();
         let table = &firing.table;
-        let source = self.rows_by(table, keys)?;
+        let mut source = self.rows_by(table, keys)?;
+        if firing.is_watched(Event::Update) {
+            source = firing.unchanged(source, seen);
+        }
         let own = visible.iter().zip(&seen.new);
         let mut assignments: Vec<(usize, Expr)> = own
             .map(|((number, ty), slot)| (*number, Expr::Param(*slot, *ty)))
@@ -265,11 +271,15 @@ impl Embedding<'_, '_> {
             old: rows.old,
         };
         let (_, body) = self.apart(|this| {
+            this.refuse_changed_before(firing, Event::Delete, &rows.keys, &seen)?;
             this.fire_before(firing, Event::Delete, &seen)?;
             if firing.instead {
                 return this.instead(firing, Event::Delete, &seen, &rows.returning, behind);
             }
-            let source = this.rows_by(table, &rows.keys)?;
+            let mut source = this.rows_by(table, &rows.keys)?;
+            if firing.is_watched(Event::Delete) {
+                source = firing.unchanged(source, &seen);
+            }
             let statement = Statement::Delete(Delete {
                 table: TableRef::clone(table),
                 source,
@@ -277,7 +287,8 @@ impl Embedding<'_, '_> {
             });
             let statement = behind.checks.within(statement)?;
             let removed = this.run_one(statement, Vec::new(), &rows.returning, &visible);
-            this.next_if_none(removed.count)?;
+            let meant = Meant::to(Event::Delete, behind.in_merge);
+            this.changed_or_refused(firing, Event::Delete, meant, removed.count)?;
             this.behind(Event::Delete, firing, &seen, behind, &removed.returned)
         })?;
         self.add(Action::ForRow {

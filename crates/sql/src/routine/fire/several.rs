@@ -42,7 +42,8 @@ impl Embedding<'_, '_> {
         for event in [Event::Insert, Event::Update, Event::Delete] {
             if statements.iter().any(|part| event_of(part) == Some(event)) {
                 self.fire_statement(&firing, event, true, None)?;
-                let kept = self.begin_behind(&firing, [event].into_iter(), count)?;
+                let mut kept = self.begin_behind(&firing, [event].into_iter(), count)?;
+                kept.in_merge = true;
                 behind.push((event, kept));
             }
         }

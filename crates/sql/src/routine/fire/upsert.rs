@@ -12,6 +12,7 @@
 
 use super::rows::returned;
 use super::touched::Touched;
+use super::unchanged::Meant;
 use super::{Behind, Event, Firing, Seen, boolean, locked};
 use crate::rewrite::{one_row, transform};
 use crate::routine::embed::Embedding;
@@ -289,7 +290,8 @@ impl Embedding<'_, '_> {
         let asked = returned(insert, true);
         let asked = (&asked[..], &behind.checks);
         let changed = self.update_row(clash.firing, &clash.keys, &seen, asked)?;
-        self.next_if_none(changed.count)?;
+        let meant = Meant::to(Event::Update, false);
+        self.changed_or_refused(clash.firing, Event::Update, meant, changed.count)?;
         if let Some((touched, slots)) = touched {
             self.touch(touched, slots)?;
         }
