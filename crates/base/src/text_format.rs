@@ -252,6 +252,7 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
         | SqlType::Varchar
         | SqlType::Bpchar
         | SqlType::RefCursor
+        | SqlType::Cstring
         | SqlType::Unknown => Value::Text(Str::from(checked_text(text)?)),
         SqlType::Interval => Value::Interval(interval::parse_interval(text)?),
         SqlType::Time => Value::Time(datetime::parse_time(text, context.date_order)?),

@@ -153,6 +153,8 @@ pub enum SqlType {
     /// What tells one state of a row from another: a number without order.
     Xid,
     XidArray,
+    /// What types are read from and printed as. No column has it.
+    Cstring,
 }
 
 /// Which types stand for it, and which must be the same. Ranges are left out.
@@ -301,6 +303,7 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (JsonbArray, 3807, "jsonb[]", None),
         (Record, 2249, "record", Some(RecordArray)),
         (RecordArray, 2287, "record[]", None),
+        (Cstring, 2275, "cstring", None),
         (Void, 2278, "void", None),
         (Uuid, 2950, "uuid", Some(UuidArray)),
         (BoolArray, 1000, "boolean[]", None),
@@ -539,6 +542,7 @@ impl SqlType {
             "tsquery" => TsQuery,
             "void" => Void,
             "unknown" => Unknown,
+            "cstring" => Cstring,
             "int4range" => Range(RangeKind::Int4),
             "int8range" => Range(RangeKind::Int8),
             "numrange" => Range(RangeKind::Num),
@@ -613,7 +617,7 @@ impl SqlType {
             TimeTz => 12,
             Uuid | Interval => 16,
             Name => 64,
-            Unknown => -2,
+            Unknown | Cstring => -2,
             _ => -1,
         }
     }
@@ -643,7 +647,7 @@ impl SqlType {
             Interval => TypeFamily::Timespan,
             Enum(_) => TypeFamily::Enum,
             // What is held as text and has no order.
-            Json | Jsonb | RefCursor | JsonPath => TypeFamily::Json,
+            Json | Jsonb | RefCursor | JsonPath | Cstring => TypeFamily::Json,
             Record | Composite(_) => TypeFamily::Record,
             Uuid => TypeFamily::Uuid,
             Inet | Cidr => TypeFamily::Network,

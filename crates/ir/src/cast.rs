@@ -103,6 +103,12 @@ pub fn cast_context(from: SqlType, to: SqlType) -> Option<CastContext> {
     if matches!((from, to), (Composite(_), Record)) {
         return Some(Implicit);
     }
+    if from == Cstring {
+        return (category(to) == Category::String).then_some(Assignment);
+    }
+    if to == Cstring {
+        return (category(from) == Category::String).then_some(Explicit);
+    }
     if from == Record && category(to) == Category::String {
         return Some(Assignment);
     }

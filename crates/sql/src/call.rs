@@ -142,6 +142,9 @@ impl Binder<'_, '_> {
         if let Some(expr) = self.enum_function(name, &args).map_err(&here)? {
             return Ok(expr);
         }
+        if let Some(expr) = self.text_call(name, &args).map_err(&here)? {
+            return Ok(expr);
+        }
         if name == "pg_typeof" && args.len() == 1 {
             return Ok(Expr::Const(
                 Value::Oid(args[0].ty().oid()),

@@ -12,7 +12,7 @@ pub(crate) fn has_equality(ty: SqlType) -> bool {
     let of_one = ty.element().unwrap_or(ty);
     !matches!(
         of_one,
-        SqlType::Json | SqlType::JsonPath | SqlType::RefCursor
+        SqlType::Json | SqlType::JsonPath | SqlType::RefCursor | SqlType::Cstring
     )
 }
 

@@ -59,6 +59,7 @@ mod table_as;
 mod temporary;
 mod trigger;
 mod user_type;
+mod using_index;
 mod view;
 
 use crate::catalog::Relation;

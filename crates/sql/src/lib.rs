@@ -118,6 +118,7 @@ mod subquery;
 mod subquery_rows;
 mod system;
 mod temporary;
+mod text_call;
 mod tree;
 mod types;
 mod unnest;

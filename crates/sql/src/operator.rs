@@ -219,6 +219,7 @@ impl Binder<'_, '_> {
                 SqlType::Unknown
                     | SqlType::Json
                     | SqlType::RefCursor
+                    | SqlType::Cstring
                     | SqlType::JsonPath
                     | SqlType::Xid
             )

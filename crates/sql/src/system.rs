@@ -78,6 +78,7 @@ mod views;
 
 pub use describe::Known;
 pub(crate) use describe::direction_words;
+pub(crate) use functions::reading_and_printing;
 pub(crate) use indexes::is_index_of_division;
 pub(crate) use operator_classes::{
     ClassFor, class_for, extension_of_class, has_class, is_ordered, ordered_class, shown_class,

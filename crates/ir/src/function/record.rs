@@ -90,7 +90,7 @@ pub fn comparable(left: &[SqlType], right: &[SqlType]) -> SqlResult<()> {
         }
         if matches!(
             left,
-            SqlType::Json | SqlType::JsonArray | SqlType::RefCursor
+            SqlType::Json | SqlType::JsonArray | SqlType::RefCursor | SqlType::Cstring
         ) {
             let message = format!("could not identify a comparison function for type {left}");
             return Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message));

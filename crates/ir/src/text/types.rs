@@ -47,6 +47,7 @@ const WORDS: &[(SqlType, &str)] = &[
     (SqlType::Cidr, "cidr"),
     (SqlType::MacAddr, "macaddr"),
     (SqlType::RefCursor, "refcursor"),
+    (SqlType::Cstring, "cstring"),
     (SqlType::JsonPath, "jsonpath"),
     (SqlType::TsVector, "tsvector"),
     (SqlType::TsQuery, "tsquery"),

@@ -27,7 +27,7 @@ mod identity;
 mod ignored;
 
 use super::constraint::Constraints;
-use super::{attribute, partition, policy, record_of, storage_options, trigger};
+use super::{attribute, partition, policy, record_of, storage_options, trigger, using_index};
 use crate::command::Planned;
 use crate::draft::Draft;
 use crate::from::target_table;
@@ -121,6 +121,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
     if let Some(planned) = trigger::switch_part(planner, relation, &commands)? {
         return Ok(planned);
     }
+    using_index::refuse_divided(planner, relation, &commands)?;
     if let Some(planned) = partition::alter(planner, relation, &commands)? {
         return Ok(planned);
     }

@@ -9,6 +9,7 @@ use super::foreign_key;
 use super::index::no_class;
 use super::moving::at_home;
 use super::table::refuse_constraint_clauses;
+use super::using_index;
 use super::words;
 use crate::coerce;
 use crate::comparable::has_order;
@@ -21,7 +22,7 @@ use crate::records::{CheckRecord, IndexRecord, KeyRecord, ShownRecord, TableReco
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::system::primary_key_oid;
 use pg_query::protobuf::{ConstrType, Constraint};
-use quintet_base::{ConstraintId, IndexId, SqlError, SqlResult, SqlState};
+use quintet_base::{ConstraintId, IndexId, SpaceId, SqlError, SqlResult, SqlState};
 use quintet_ir::Expr;
 
 /// Constraints met, each with the column it was written at.
@@ -69,6 +70,8 @@ pub(super) struct Added {
     pub not_null: Vec<usize>,
     /// New foreign keys whose rows are to be looked at.
     pub foreign_keys: Vec<ConstraintId>,
+    /// Where indexes were that have become a constraint's and are kept elsewhere.
+    pub dropped: Vec<SpaceId>,
 }
 
 /// Puts the constraints into the record: the primary key first, then keys, then checks.
@@ -78,11 +81,31 @@ pub(super) fn apply(
     constraints: &Constraints,
 ) -> SqlResult<Added> {
     let mut added = Added::default();
+    // Those that have an index go first: their places are noted when no index goes any more.
+    let with_index = (constraints.list.iter()).filter(|(_, other)| !other.indexname.is_empty());
+    let with_index: Vec<&Constraint> = with_index.map(|(_, constraint)| constraint).collect();
+    for primary in [true, false] {
+        for constraint in &with_index {
+            if (constraint.contype() == ConstrType::ConstrPrimary) != primary {
+                continue;
+            }
+            if let Some(columns) = using_index::add(draft, record, constraint, &mut added)? {
+                may_have_primary_key(draft.planner, record, constraint)?;
+                primary_key(draft, record, columns, constraint, &mut added)?;
+                added.primary_key = true;
+            }
+        }
+    }
     for (column, constraint) in &constraints.list {
+        if !constraint.indexname.is_empty() {
+            continue;
+        }
         refuse_constraint_clauses(draft.planner, constraint)?;
         match constraint.contype() {
             ConstrType::ConstrPrimary => {
-                primary_key(draft, record, *column, constraint, &mut added)?;
+                may_have_primary_key(draft.planner, record, constraint)?;
+                let columns = columns(draft.planner, record, *column, constraint)?;
+                primary_key(draft, record, columns, constraint, &mut added)?;
                 added.primary_key = true;
             }
             ConstrType::ConstrNotnull => {
@@ -94,6 +117,9 @@ pub(super) fn apply(
         }
     }
     for (column, constraint) in &constraints.list {
+        if !constraint.indexname.is_empty() {
+            continue;
+        }
         let number = record.indexes.len();
         match constraint.contype() {
             ConstrType::ConstrUnique => unique(draft, record, *column, constraint)?,
@@ -214,23 +240,33 @@ pub(super) fn second_primary_key(record: &TableRecord) -> SqlError {
     SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message)
 }
 
+fn may_have_primary_key(
+    planner: &Planner,
+    record: &TableRecord,
+    constraint: &Constraint,
+) -> SqlResult<()> {
+    match record.primary_key {
+        Some(_) => Err(planner.at(constraint.location)(second_primary_key(record))),
+        None => Ok(()),
+    }
+}
+
 fn primary_key(
     draft: &mut Draft,
     record: &mut TableRecord,
-    column: Option<usize>,
+    columns: Vec<usize>,
     constraint: &Constraint,
     added: &mut Added,
 ) -> SqlResult<()> {
-    if record.primary_key.is_some() {
-        let at = draft.planner.at(constraint.location);
-        return Err(at(second_primary_key(record)));
-    }
-    let columns = columns(draft.planner, record, column, constraint)?;
     for &number in &columns {
         refuse_key_type(draft.planner, record, number, constraint.location)?;
         set_not_null(record, number, added);
     }
     let name = match constraint.conname.as_str() {
+        "" if !constraint.indexname.is_empty() => {
+            draft.take_name(&record.schema, &constraint.indexname)?;
+            constraint.indexname.clone()
+        }
         "" => draft.make_name(&record.schema, &record.name, &[], "pkey"),
         name => {
             draft.take_name(&record.schema, name)?;

@@ -34,7 +34,10 @@ pub(super) fn create(planner: &Planner, statement: &CreateDomainStmt) -> SqlResu
     if over.is_some() {
         return Err(planner.unsupported("a domain over a domain", type_name.location));
     }
-    if matches!(base, SqlType::Unknown | SqlType::Void | SqlType::Record) {
+    if matches!(
+        base,
+        SqlType::Unknown | SqlType::Void | SqlType::Cstring | SqlType::Record
+    ) {
         let message = format!("\"{base}\" is not a valid base type for a domain");
         return Err(planner.error(SqlState::DATATYPE_MISMATCH, message, type_name.location));
     }

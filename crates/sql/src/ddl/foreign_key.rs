@@ -236,6 +236,12 @@ pub(super) enum Going<'g> {
     Key(Option<IndexId>, &'static str, &'g str),
 }
 
+/// Whether foreign keys refer to this index of the table.
+pub(super) fn is_referred_to(planner: &Planner, table: &TableRecord, index: IndexId) -> bool {
+    let mut keys = planner.catalog().foreign_keys_to(table.id);
+    keys.any(|key| key.index == Some(index))
+}
+
 /// Gives up the foreign keys of others that need what goes.
 ///
 /// # Errors

@@ -199,7 +199,10 @@ pub(super) fn add_column(
         None if let Some(any) = any_of(type_name) => (SqlType::Any(any), TypeMod::NONE, None),
         None => types::resolve_any(planner, type_name)?,
     };
-    if matches!(ty, SqlType::Unknown | SqlType::Void | SqlType::Any(_)) {
+    if matches!(
+        ty,
+        SqlType::Unknown | SqlType::Void | SqlType::Cstring | SqlType::Any(_)
+    ) {
         let message = format!("column \"{name}\" has pseudo-type {ty}");
         return Err(planner.error(SqlState::INVALID_TABLE_DEFINITION, message, column.location));
     }

@@ -153,7 +153,7 @@ pub(super) fn columns(outputs: &[Output], names: &[&str]) -> SqlResult<Vec<Colum
         }
         if matches!(
             output.ty,
-            SqlType::Void | SqlType::Record | SqlType::RecordArray
+            SqlType::Void | SqlType::Cstring | SqlType::Record | SqlType::RecordArray
         ) {
             let message = format!("column \"{name}\" has pseudo-type {}", output.ty);
             return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));

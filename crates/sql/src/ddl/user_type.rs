@@ -171,7 +171,7 @@ pub(super) fn create_composite(
 pub(super) fn field(planner: &Planner, column: &ColumnDef) -> SqlResult<ViewColumnRecord> {
     let (ty, modifier) = types::resolve(planner, required(column.type_name.as_ref())?)?;
     let name = column.colname.as_str();
-    if matches!(ty, SqlType::Unknown | SqlType::Void) {
+    if matches!(ty, SqlType::Unknown | SqlType::Void | SqlType::Cstring) {
         let message = format!("column \"{name}\" has pseudo-type {ty}");
         return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
     }

@@ -24,7 +24,7 @@ use pg_query::protobuf::{
     AlterTableCmd, AlterTableType, Node, RangeVar, ViewCheckOption, ViewStmt,
 };
 use quintet_base::types::format_type;
-use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, TableId};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, TableId};
 use quintet_ir::{Need, ObjectKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -97,6 +97,10 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
             modifier: output.modifier,
         })
         .collect();
+    if let Some(column) = columns.iter().find(|column| column.ty == SqlType::Cstring) {
+        let message = format!("column \"{}\" has pseudo-type cstring", column.name);
+        return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+    }
     let aliases = names::strings(&statement.aliases);
     if aliases.len() > columns.len() {
         let message = "CREATE VIEW specifies more column names than columns";

@@ -485,6 +485,7 @@ pub(crate) fn resolve(planner: &Planner, ty: &DataType) -> SqlResult<Resolved> {
                     None => Resolved::Scalar(ty, modifier),
                 })
             }
+            (SqlType::Cstring, ..) => Err(SqlError::unsupported("cstring in a routine")),
             (ty, modifier, None) => Ok(Resolved::Scalar(ty, modifier)),
         },
     }

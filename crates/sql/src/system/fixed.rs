@@ -231,9 +231,11 @@ pub(super) const PLPGSQL: (u32, &str) = (13_563, "PL/pgSQL procedural language")
 /// Number of the relation `pg_extension`, which comments on it name.
 pub(super) const PG_EXTENSION: u32 = 3079;
 
-/// Every type that is built in, by their numbers.
+/// Every type that is built in, by their numbers, but for those that `pseudo_types` has.
 fn all_types() -> impl Iterator<Item = SqlType> {
-    let mut types: Vec<SqlType> = SqlType::built_in().collect();
+    let mut types: Vec<SqlType> = SqlType::built_in()
+        .filter(|ty| *ty != SqlType::Cstring)
+        .collect();
     types.sort_by_key(|ty| ty.oid());
     types.into_iter()
 }

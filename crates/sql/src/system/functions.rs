@@ -8,6 +8,7 @@ use super::print::quoted;
 use super::pseudo_types;
 use super::routines::language_number;
 use super::{Definition, OWNER, PG_CATALOG, flag, oid, short, text};
+use crate::text_call::TextCall;
 use quintet_base::types::format_type;
 use quintet_base::value::Array;
 use quintet_base::{SqlType, TypeMod, Value};
@@ -115,6 +116,37 @@ pub(super) fn named(name: &str) -> impl Iterator<Item = &'static BuiltIn> {
     FUNCTIONS
         .iter()
         .filter(move |function| function.name == name)
+}
+
+/// What a function of this name reads or prints; `None` if it does neither, or has to be told more.
+pub(crate) fn reading_and_printing(name: &str) -> Option<TextCall> {
+    if !name.ends_with("in") && !name.ends_with("out") {
+        return None;
+    }
+    let known = |number| {
+        let ty = SqlType::built_in_with_oid(number)?;
+        let is_made_up = matches!(
+            ty,
+            SqlType::Unknown | SqlType::Void | SqlType::Record | SqlType::RecordArray
+        );
+        (!is_made_up).then_some(ty)
+    };
+    let cstring = SqlType::Cstring.oid();
+    FUNCTIONS
+        .iter()
+        .filter(|function| function.name == name)
+        .find_map(
+            |function| match (function.arguments.as_slice(), function.result) {
+                ([text], result) if *text == cstring => {
+                    known(result).map(|ty| TextCall::Reads(ty, false))
+                }
+                ([text, _, _], result) if *text == cstring => {
+                    known(result).map(|ty| TextCall::Reads(ty, true))
+                }
+                ([argument], result) if result == cstring => known(*argument).map(TextCall::Prints),
+                _ => None,
+            },
+        )
 }
 
 fn type_name(number: u32) -> String {

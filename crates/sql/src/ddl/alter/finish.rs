@@ -47,6 +47,7 @@ impl Change<'_, '_, '_> {
         }
         self.rewrite |=
             added.primary_key || hidden::calls_anew(self.draft.planner, &self.table, &self.record)?;
+        self.dropped_spaces.extend(&added.dropped);
         self.not_null.extend(&added.not_null);
         let old_spaces = spaces_of(&self.table);
         let rewrite = self.rewrite;
