@@ -357,7 +357,11 @@ impl Shared {
         if let Some(result) = result {
             let had_failed = turn.failed.take().is_some();
             turn.failed = result.err().map(|error| PostFailure::new(&error));
-            if turn.failed.as_ref().is_some_and(|failure| failure.is_disk_full) {
+            if turn
+                .failed
+                .as_ref()
+                .is_some_and(|failure| failure.is_disk_full)
+            {
                 // Space for the next attempt. What cannot be removed stays, and is found again.
                 let _ = self.log.give_spares_back();
             }
