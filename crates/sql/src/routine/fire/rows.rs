@@ -4,7 +4,7 @@
 //! them, and each is changed once, by its key; an INSERT's row is written as the statement says, its ON CONFLICT too.  Does
 //! not: fire triggers of statements, or those behind all rows (`fire`), or write what ON CONFLICT DO UPDATE changes (`upsert`).
 
-use super::unchanged::Meant;
+use super::unchanged::{Meant, is_of_one_row};
 use super::upsert::Clause;
 use super::{Behind, Changed, Event, Firing, Seen};
 use crate::generated;
@@ -188,6 +188,7 @@ impl Embedding<'_, '_> {
         });
         let new: Vec<Expr> = new.collect();
         let asked = update.returning.clone().unwrap_or_default();
+        let alone = is_of_one_row(&update.source);
         let (statement, rows) =
             self.rows_to_change(firing, update.source, &new, &asked, &visible)?;
         let seen = Seen {
@@ -195,7 +196,7 @@ impl Embedding<'_, '_> {
             old: rows.old,
         };
         let (_, body) = self.apart(|this| {
-            this.refuse_changed_before(firing, Event::Update, &rows.keys, &seen)?;
+            this.refuse_changed_before(firing, (Event::Update, alone), &rows.keys, &seen)?;
             this.fire_before(firing, Event::Update, &seen)?;
             if firing.instead {
                 return this.instead(firing, Event::Update, &seen, &rows.returning, behind);
@@ -264,6 +265,7 @@ impl Embedding<'_, '_> {
         let visible = firing.visible();
         let table = &firing.table;
         let asked = delete.returning.clone().unwrap_or_default();
+        let alone = is_of_one_row(&delete.source);
         let (statement, rows) =
             self.rows_to_change(firing, delete.source, &[], &asked, &visible)?;
         let seen = Seen {
@@ -271,7 +273,7 @@ impl Embedding<'_, '_> {
             old: rows.old,
         };
         let (_, body) = self.apart(|this| {
-            this.refuse_changed_before(firing, Event::Delete, &rows.keys, &seen)?;
+            this.refuse_changed_before(firing, (Event::Delete, alone), &rows.keys, &seen)?;
             this.fire_before(firing, Event::Delete, &seen)?;
             if firing.instead {
                 return this.instead(firing, Event::Delete, &seen, &rows.returning, behind);

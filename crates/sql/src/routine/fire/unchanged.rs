@@ -8,7 +8,7 @@
 use super::{Event, Firing, Seen, boolean};
 use crate::routine::embed::Embedding;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
-use quintet_ir::plan::Plan;
+use quintet_ir::plan::{Path, Plan};
 use quintet_ir::routine::{Action, Step};
 use quintet_ir::{Expr, Statement};
 
@@ -60,6 +60,17 @@ impl Firing {
     }
 }
 
+/// A plan that by its form finds one row at most.
+pub(super) fn is_of_one_row(plan: &Plan) -> bool {
+    match plan {
+        Plan::Filter { input, .. } => is_of_one_row(input),
+        Plan::Scan(access) => {
+            access.is_point() && matches!(&access.path, Path::Primary(ranges) if ranges.len() == 1)
+        }
+        _ => false,
+    }
+}
+
 impl Embedding<'_, '_> {
     /// Fails if no row was changed; without triggers before it there is none if somebody else was faster, and the next row comes.
     pub(super) fn changed_or_refused(
@@ -81,15 +92,17 @@ impl Embedding<'_, '_> {
         Ok(())
     }
 
-    /// Before the triggers of a row: what the triggers of rows before it have changed is shown to none.
+    /// Before the triggers of a row: what the triggers of rows before it have changed is shown to none. `alone`: there is no
+    /// row before it.
     pub(super) fn refuse_changed_before(
         &mut self,
         firing: &Firing,
-        event: Event,
+        (event, alone): (Event, bool),
         keys: &[(usize, usize)],
         seen: &Seen,
     ) -> SqlResult<()> {
-        if firing.instead || firing.of(event, true, true).is_empty() {
+        let is_first = alone && !firing.calls;
+        if firing.instead || is_first || firing.of(event, true, true).is_empty() {
             return Ok(());
         }
         let source = self.rows_by(&firing.table, keys)?;
