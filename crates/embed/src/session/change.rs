@@ -319,7 +319,6 @@ impl Session {
         if plan.changes.is_empty() && plan.work.is_empty() {
             return Ok(None);
         }
-        self.db.refuse_needed_roles(&plan.changes)?;
         let (of_all, named) = self.change_of_all(plan)?;
         let seen = match &of_all {
             Some(changed) if !self.own.is_used() => Arc::clone(changed),
@@ -343,6 +342,8 @@ impl Session {
         if let Some(pause) = done? {
             return Ok(Some(pause));
         }
+        // Behind the work, which says what this database needs of them.
+        self.db.refuse_needed_roles(&plan.changes)?;
         let names = schema.catalog_names();
         let level = self.level;
         let txn = self.txn.as_mut().expect("ensured by the caller");

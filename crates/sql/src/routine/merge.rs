@@ -21,6 +21,7 @@ use crate::catalog::Relation;
 use crate::from::{find_named, row_target};
 use crate::names::{inner, required};
 use crate::planner::Planner;
+use crate::rewrite::is_volatile_plan;
 use crate::row_security::PartOf;
 use crate::tree::{node, string};
 use pg_query::protobuf::{
@@ -161,10 +162,16 @@ impl Embedding<'_, '_> {
         (clause, twice): (Expr, Expr),
         count: usize,
     ) -> SqlResult<(Option<Several>, Vec<Step>)> {
+        let join = self.asked_again(source, about, about.merge.join_condition.as_deref())?;
+        let mut before: Vec<Node> = Vec::new();
         let mut parts = Vec::new();
         for (number, clause) in (1..).zip(clauses) {
-            let before = &clauses[..number as usize - 1];
-            if let Some(change) = about.change(clause, before)? {
+            let condition = clause.condition.as_deref();
+            let condition =
+                self.asked_again(source, about, condition.filter(|_| is_matched(clause)))?;
+            let the_row = about.the_row([&join, &condition], &before);
+            before.extend(condition);
+            if let Some(change) = about.change(clause, the_row)? {
                 let (planned, steps) = self.apart(|this| this.plan_alone(source, &change))?;
                 parts.push((number, planned, steps));
             }
@@ -196,6 +203,36 @@ impl Embedding<'_, '_> {
             Ok(())
         })?;
         Ok((several, body))
+    }
+
+    /// A condition that is asked once more of a row that may have changed meanwhile: none whose answer is another each time, or
+    /// whose query would see what the pairs before have done.
+    fn asked_again(
+        &mut self,
+        source: &str,
+        about: &About,
+        condition: Option<&Node>,
+    ) -> SqlResult<Option<Node>> {
+        let Some(condition) = condition.filter(|condition| !has_query(condition)) else {
+            return Ok(None);
+        };
+        if has_call(condition) {
+            let relation = about.merge.relation.clone();
+            let probe = NodeEnum::SelectStmt(Box::new(SelectStmt {
+                target_list: vec![named(node(NodeEnum::AConst(integer(1))), "")],
+                from_clause: relation
+                    .map(|it| node(NodeEnum::RangeVar(it)))
+                    .into_iter()
+                    .collect(),
+                where_clause: boxed(condition.clone()),
+                ..plain_select()
+            }));
+            let (planned, _) = self.apart(|this| this.plan_alone(source, &probe))?;
+            if matches!(&planned.statement, Statement::Query(plan) if is_volatile_plan(plan)) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(condition.clone()))
     }
 
     /// The steps of a MERGE in a routine, and a statement that gives as many rows as it has changed: FOUND and ROW_COUNT
@@ -332,12 +369,8 @@ impl About<'_> {
         }))
     }
 
-    /// The statement about one row that a clause stands for, which comes behind others; none if it does nothing.
-    fn change(
-        &self,
-        clause: &MergeWhenClause,
-        before: &[&MergeWhenClause],
-    ) -> SqlResult<Option<NodeEnum>> {
+    /// The statement about one row that a clause stands for; none if it does nothing.
+    fn change(&self, clause: &MergeWhenClause, the_row: Node) -> SqlResult<Option<NodeEnum>> {
         let relation = self.merge.relation.clone();
         let targets = clause.target_list.clone();
         Ok(Some(match clause.command_type() {
@@ -345,12 +378,12 @@ impl About<'_> {
             CmdType::CmdUpdate => NodeEnum::UpdateStmt(Box::new(UpdateStmt {
                 relation,
                 target_list: targets,
-                where_clause: boxed(self.the_row(clause, before)),
+                where_clause: boxed(the_row),
                 ..UpdateStmt::default()
             })),
             CmdType::CmdDelete => NodeEnum::DeleteStmt(Box::new(DeleteStmt {
                 relation,
-                where_clause: boxed(self.the_row(clause, before)),
+                where_clause: boxed(the_row),
                 ..DeleteStmt::default()
             })),
             CmdType::CmdInsert => {
@@ -375,24 +408,15 @@ impl About<'_> {
         }))
     }
 
-    /// The row of the target that is at hand, if it still is what the clause wants, and is not what one `before` it wants.
-    fn the_row(&self, clause: &MergeWhenClause, before: &[&MergeWhenClause]) -> Node {
+    /// The row of the target that is at hand, if conditions still hold and none of those `before` does, whose clauses come first.
+    fn the_row(&self, conditions: [&Option<Node>; 2], before: &[Node]) -> Node {
         let keys = self
             .keys
             .iter()
             .zip(&self.values)
             .map(|(key, number)| Some(equals(column(&[&self.target, key]), *number)));
-        // A query in a condition would see what the pairs before have done.
-        let conditions = [&self.merge.join_condition, &clause.condition].into_iter();
-        let conditions = conditions.map(|condition| {
-            let condition = condition.as_deref()?;
-            (!has_query(condition)).then(|| condition.clone())
-        });
-        let others = before.iter().filter(|other| is_matched(other));
-        let others = others.filter_map(|other| other.condition.as_deref());
-        let others = others.filter(|condition| !has_query(condition));
-        let others = others.map(|condition| Some(is_not_true(condition.clone())));
-        all(keys.chain(conditions).chain(others))
+        let others = before.iter().map(|other| Some(is_not_true(other.clone())));
+        all(keys.chain(conditions.into_iter().cloned()).chain(others))
     }
 }
 
@@ -500,6 +524,11 @@ fn changed_twice() -> SqlError {
 
 fn has_query(condition: &Node) -> bool {
     inner(condition).is_some_and(|node| any_node(node, &|node| matches!(node, NodeRef::SubLink(_))))
+}
+
+fn has_call(condition: &Node) -> bool {
+    inner(condition)
+        .is_some_and(|node| any_node(node, &|node| matches!(node, NodeRef::FuncCall(_))))
 }
 
 #[allow(clippy::unnecessary_wraps)] // as the parser's trees have it

@@ -1,0 +1,22 @@
+-- A condition of MERGE is asked once of each pair, also where its answer is another each time.
+create table merge_conditions (id int primary key, n int);
+create sequence merge_conditions_q;
+insert into merge_conditions select g, 0 from generate_series(1, 10) g;
+merge into merge_conditions t using generate_series(1, 10) s(id) on s.id = t.id when matched and nextval('merge_conditions_q') % 2 = 0 then update set n = 1;
+select count(*) filter (where n = 1), count(*) from merge_conditions;
+select last_value from merge_conditions_q;
+merge into merge_conditions t using generate_series(1, 12) s(id) on s.id = t.id when matched and nextval('merge_conditions_q') % 3 = 0 then update set n = 2 when matched and nextval('merge_conditions_q') % 2 = 0 then delete when not matched and lower('A') = 'a' then insert values (s.id, 3);
+select count(*) filter (where n = 2) > 0, count(*) < 12, count(*) filter (where n = 3) from merge_conditions;
+select last_value from merge_conditions_q;
+create function merge_conditions_f(int) returns boolean language plpgsql as $$ begin perform nextval('merge_conditions_q'); return $1 % 2 = 0; end $$;
+truncate merge_conditions;
+insert into merge_conditions select g, 0 from generate_series(1, 10) g;
+select setval('merge_conditions_q', 100);
+merge into merge_conditions t using generate_series(1, 10) s(id) on s.id = t.id when matched and merge_conditions_f(t.id) then update set n = 5 when matched and t.n = 0 then do nothing;
+select id, n from merge_conditions order by id;
+select last_value from merge_conditions_q;
+merge into merge_conditions t using generate_series(1, 10) s(id) on s.id = t.id when matched and abs(t.n) = 5 and t.id > 4 then delete when matched and t.n is null then do nothing when matched then update set n = t.n + 1;
+select id, n from merge_conditions order by id;
+drop function merge_conditions_f(int);
+drop table merge_conditions;
+drop sequence merge_conditions_q;
