@@ -415,8 +415,14 @@ fn without(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 
 /// Refuses to drop a role of this name for what is said of it, and for objects that it owns, or has been granted something on.
 fn needed(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
     let items = |value: &Value| match value {
-        Value::Array(array) => array.values.clone(),
+        Value::Array(array) => {
+            let known = array.values.iter().filter(|item| !item.is_null());
+            known.cloned().collect()
+        }
         _ => Vec::new(),
     };
     let mut lines: Vec<String> = items(args[1])
