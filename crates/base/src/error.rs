@@ -427,6 +427,16 @@ impl SqlError {
         )
     }
 
+    /// `27000`: a row that was to be `what` ("updated", "deleted") is another now, by what the statement itself has called.
+    pub fn changed_by_statement(what: impl fmt::Display) -> SqlError {
+        let message = format!(
+            "tuple to be {what} was already modified by an operation triggered by the current command"
+        );
+        SqlError::new(SqlState::TRIGGERED_DATA_CHANGE_VIOLATION, message).hint(
+            "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.",
+        )
+    }
+
     /// `XX000`: a bug of ours that could be contained to one statement.
     pub fn internal(what: impl fmt::Display) -> SqlError {
         SqlError::new(SqlState::INTERNAL_ERROR, what.to_string())

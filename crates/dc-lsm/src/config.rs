@@ -2,6 +2,7 @@
 //!
 //! Relies on: nothing.  Promises: defaults that suit a small machine.  Does not: read a file.
 
+use lsm_tree::CompressionType;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -28,6 +29,16 @@ pub enum Compression {
     /// LZ4, but for runs among other keys, which are written again soon (`writing`).
     #[default]
     Lz4,
+}
+
+impl Compression {
+    /// Of blocks, as the tree calls it.
+    pub(crate) fn of_blocks(self) -> CompressionType {
+        match self {
+            Compression::None => CompressionType::None,
+            Compression::Lz4 => CompressionType::Lz4,
+        }
+    }
 }
 
 /// Settings of an [`crate::LsmStore`].

@@ -33,8 +33,7 @@ use lsm_tree::config::{
 };
 use lsm_tree::table::Writer;
 use lsm_tree::{
-    AbstractTree, AnyTree, Cache, CompressionType, DescriptorTable, SeqNo, SequenceNumberCounter,
-    Table, TableId,
+    AbstractTree, AnyTree, Cache, DescriptorTable, SeqNo, SequenceNumberCounter, Table, TableId,
 };
 use parking_lot::Mutex;
 use quintet_base::{Lsn, SpaceId};
@@ -190,10 +189,7 @@ impl Space {
         // From 1 on: number 0 means "whatever is oldest" to the tree.
         let (next, visible) = (SequenceNumberCounter::new(1), SequenceNumberCounter::new(1));
         let versions = Arc::<Versions>::default();
-        let compression = match shared.compression {
-            Compression::None => CompressionType::None,
-            Compression::Lz4 => CompressionType::Lz4,
-        };
+        let compression = shared.compression.of_blocks();
         // Of what compactions write; of runs see `writing`.
         let tree = lsm_tree::Config::new(&folder, next.clone(), visible.clone())
             .with_compaction_filter_factory(Some(Bystander::new(&versions, &shared.queue)))

@@ -84,18 +84,15 @@ impl<'a> Writing<'a> {
         compression: Compression,
         among: Among,
     ) -> Writing<'a> {
+        let (tablets, compression) = match among {
+            Among::AboveAll => (ABOVE_ALL_TABLETS, compression.of_blocks()),
+            Among::Others => (AMONG_OTHERS_TABLETS, CompressionType::None),
+        };
         Writing {
             tree,
             folder: folder.to_path_buf(),
-            tablet_bytes: tablet_bytes
-                * match among {
-                    Among::AboveAll => ABOVE_ALL_TABLETS,
-                    Among::Others => AMONG_OTHERS_TABLETS,
-                },
-            compression: match (compression, among) {
-                (Compression::Lz4, Among::AboveAll) => CompressionType::Lz4,
-                (Compression::Lz4, Among::Others) | (Compression::None, _) => CompressionType::None,
-            },
+            tablet_bytes: tablet_bytes * tablets,
+            compression,
             writer: None,
             tablets: Vec::new(),
             encoded: BytesMut::new(),

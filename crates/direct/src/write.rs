@@ -13,7 +13,7 @@ use crate::keys::{EntryKey, check_length, entry_key, primary_name};
 use crate::late_key;
 use crate::references::note;
 use crate::rows::{duplicate_key, read_row};
-use quintet_base::{Bytes, SpaceId, SqlError, SqlState, Value};
+use quintet_base::{Bytes, SpaceId, SqlError, Value};
 use quintet_ir::statement::Arbiter;
 use quintet_ir::{IndexDef, TableDef};
 
@@ -353,14 +353,6 @@ pub(crate) fn refuse_changed(
     };
     match same {
         true => Ok(()),
-        false => Err(SqlError::new(
-            SqlState::TRIGGERED_DATA_CHANGE_VIOLATION,
-            format!(
-                "tuple to be {what} was already modified by an operation triggered by the current \
-                 command"
-            ),
-        )
-        .hint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.")
-        .into()),
+        false => Err(SqlError::changed_by_statement(what).into()),
     }
 }

@@ -351,13 +351,7 @@ fn refuse_changed(
     if database.row(table, key).is_some_and(same) {
         return Ok(());
     }
-    let message = format!(
-        "tuple to be {what} was already modified by an operation triggered by the current command"
-    );
-    Err(SqlError::new(
-        SqlState::TRIGGERED_DATA_CHANGE_VIOLATION,
-        message,
-    ))
+    Err(SqlError::changed_by_statement(what))
 }
 
 /// `21000` if the statement has written the row before.

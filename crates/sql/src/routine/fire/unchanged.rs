@@ -7,7 +7,7 @@
 
 use super::{Event, Firing, Seen, boolean};
 use crate::routine::embed::Embedding;
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
+use quintet_base::{SqlError, SqlResult, SqlType};
 use quintet_ir::plan::{Path, Plan};
 use quintet_ir::routine::{Action, Step};
 use quintet_ir::{Expr, Statement};
@@ -138,13 +138,7 @@ impl Embedding<'_, '_> {
             Meant::Delete => "deleted",
             Meant::Merge => "updated or deleted",
         };
-        let error = SqlError::new(
-            SqlState::TRIGGERED_DATA_CHANGE_VIOLATION,
-            format!(
-                "tuple to be {meant} was already modified by an operation triggered by the current command"
-            ),
-        )
-        .hint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.");
+        let error = SqlError::changed_by_statement(meant);
         self.step(Action::Fail(Box::new(error)))
     }
 }
