@@ -171,6 +171,8 @@ pub(crate) struct Slot {
     pub user: String,
     pub role: RoleId,
     pub database: String,
+    /// The number of that database. Lines, batches and owners of advisory locks have numbers of their own in each.
+    pub place: u32,
     pub client: Option<SocketAddr>,
     pub opened: i64,
     pub shown: Mutex<Shown>,
@@ -268,11 +270,12 @@ pub(crate) struct Who {
     pub user: String,
     pub role: RoleId,
     pub database: String,
+    pub place: u32,
     pub client: Option<SocketAddr>,
     pub application_name: String,
 }
 
-/// All sessions of a database.
+/// All sessions of all databases of a directory.
 #[derive(Default)]
 pub(crate) struct Activity {
     slots: RwLock<BTreeMap<i32, Arc<Slot>>>,
@@ -318,6 +321,7 @@ impl Activity {
             user: who.user,
             role: who.role,
             database: who.database,
+            place: who.place,
             client: who.client,
             opened: now,
             shown: Mutex::new(Shown {
@@ -371,10 +375,10 @@ impl Activity {
         Label(label.unwrap_or(0))
     }
 
-    /// What the first session runs whose call in a line is one of these.
-    pub fn label_in_line(&self, line: usize, is_it: impl Fn(u64) -> bool) -> Label {
+    /// What the first session of a database runs whose call in a line is one of these.
+    pub fn label_in_line(&self, place: u32, line: usize, is_it: impl Fn(u64) -> bool) -> Label {
         let slots = self.slots.read();
-        let mut slots = slots.values();
+        let mut slots = slots.values().filter(|slot| slot.place == place);
         let found = slots.find(|slot| match slot.stand() {
             Stand::Line { line: its, call } => its == line && is_it(call),
             _ => false,
@@ -403,6 +407,7 @@ mod tests {
             user: "u".into(),
             role: RoleId::BOOTSTRAP,
             database: "d".into(),
+            place: 0,
             client: None,
             application_name: String::new(),
         };

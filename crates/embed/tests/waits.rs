@@ -219,6 +219,54 @@ fn advisory_locks_are_waited_for_like_rows() {
     assert_eq!(rows(looker, locks), [format!("{s}|1|7|1|ShareLock|t")]);
 }
 
+/// Goal: who waits, and who is waited for, are of one database, also where another has sessions and locks of the same numbers; who
+/// looks may be anywhere.
+#[test]
+fn databases_do_not_mix_who_waits() {
+    let (_dir, db) = open_by(Engine::Direct, "create table t (id int primary key)");
+    let mut looker = db.client().unwrap();
+    let names = ["one", "two", "three"];
+    for name in names {
+        looker.query(&format!("create database {name}")).unwrap();
+    }
+    // In each database the first session holds and the second waits.
+    let mut pairs = names.map(|name| {
+        let there = db.named(name).unwrap();
+        [(); 2].map(|()| there.client().unwrap())
+    });
+    let pids = pairs.each_mut().map(|pair| pair.each_mut().map(number));
+    for [holder, _] in &mut pairs {
+        holder.query("select pg_advisory_lock(1)").unwrap();
+    }
+    let waiting = pairs
+        .each_mut()
+        .map(|[_, waiter]| waits(waiter, "select pg_advisory_lock(1)"));
+    let mut pairs_seen: Vec<String> = pids.iter().map(|[h, w]| format!("{w}|{h}")).collect();
+    pairs_seen.sort();
+    let seen = "select pid, waits_for from quintet_waits order by pid::text";
+    let joined = "select w.pid, h.pid, datname from pg_locks w
+                  join pg_locks h using (locktype, database, classid, objid, objsubid)
+                  join pg_database d on d.oid = database
+                  where locktype = 'advisory' and not w.granted and h.granted order by w.pid::text";
+    assert_eq!(rows(&mut looker, seen), pairs_seen);
+    let mut named: Vec<String> = pids
+        .iter()
+        .zip(names)
+        .map(|([h, w], name)| format!("{w}|{h}|{name}"))
+        .collect();
+    named.sort();
+    assert_eq!(rows(&mut looker, joined), named);
+    for ([holder, _], [h, w]) in pairs.iter_mut().zip(pids) {
+        let asked = format!("select pg_blocking_pids({w})");
+        assert_eq!(rows(holder, &asked), [format!("{{{h}}}")]);
+    }
+    for ([holder, waiter], wait) in pairs.iter_mut().zip(waiting) {
+        holder.query("select pg_advisory_unlock(1)").unwrap();
+        ends(waiter, wait);
+    }
+    assert!(rows(&mut looker, seen).is_empty());
+}
+
 /// Goal: a conflict that the client is told of is counted with its row and with whom it met; so is a ring.
 #[test]
 fn refusals_and_rings_are_counted_by_their_rows() {

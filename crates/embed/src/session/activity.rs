@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// pg_database's number of the session's database.
-pub(super) const DATABASE: u32 = 5;
+const DATABASE: u32 = 5;
 
 /// Its number of the first database where another one asks, if no name of it is known.
 const FIRST_DATABASE: u32 = 1;
@@ -217,6 +217,11 @@ impl Asker<'_> {
             true => DATABASE,
             false => shown,
         }
+    }
+
+    /// The same; of nobody's: this one.
+    pub(super) fn database_there(&self, slot: Option<&Arc<Slot>>) -> u32 {
+        slot.map_or(DATABASE, |slot| self.database_of(slot))
     }
 
     /// In the order of pg_stat_activity's columns.

@@ -54,7 +54,7 @@ impl Session {
         let other = self
             .db
             .activity
-            .label_in_line(line, |call| met.before.has(call));
+            .label_in_line(self.db.place.number, line, |call| met.before.has(call));
         Some(Incident {
             kind: Kind::Line,
             space,

@@ -284,6 +284,7 @@ impl Session {
             user: options.user,
             role,
             database: options.database.clone(),
+            place: db.place.number,
             client: options.client,
             application_name: application_name.to_string(),
         };

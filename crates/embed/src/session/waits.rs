@@ -16,6 +16,7 @@ use crate::activity::{Event, Slot, Stand};
 use crate::advice::report;
 use crate::advisory::{Key, KeyView};
 use crate::contention::Told;
+use crate::database::Inner;
 use crate::whereabouts::{Whereabouts, whereabouts};
 use quintet_base::value::Array;
 use quintet_base::{Bytes, SpaceId, SqlError, SqlResult, SqlState, SqlType, TxnId, Value};
@@ -80,11 +81,21 @@ impl Asker<'_> {
                 Event::Row | Event::Table => row_wait(slot, &locks, &numbers),
                 Event::Line => self.line_wait(slot, &slots),
                 Event::Batch => batch_wait(slot, &slots),
-                Event::Advisory => advisory_wait(slot, &self.db.advisory.views(), &slots),
+                Event::Advisory => self.advisory_wait(slot, &slots),
             };
             waiting.extend(found);
         }
         waiting
+    }
+
+    /// The database that a session is in, if it is still there.
+    fn database(&self, place: u32) -> Option<Arc<Inner>> {
+        let all = self.db.house.all();
+        all.into_iter().find(|db| db.place.number == place)
+    }
+
+    fn advisory_wait(&self, slot: &Arc<Slot>, slots: &[Arc<Slot>]) -> Option<Waiting> {
+        advisory_wait(slot, &self.database(slot.place)?.advisory.views(), slots)
     }
 
     /// Whether the session, which stands in line for an advisory lock, waits for itself, by waits of any kind.
@@ -112,7 +123,7 @@ impl Asker<'_> {
         // It is awake, to look.
         waiting.retain(|other| other.slot.number != slot.number);
         let slots = self.db.activity.slots();
-        waiting.extend(advisory_wait(slot, &self.db.advisory.views(), &slots));
+        waiting.extend(self.advisory_wait(slot, &slots));
         let wait = |waiting: Waiting| {
             let own = waiting.slot.number == slot.number;
             let since = if own { 0 } else { waiting.slot.since() };
@@ -126,9 +137,11 @@ impl Asker<'_> {
         let Stand::Line { line, call } = slot.stand() else {
             return None;
         };
-        let before = self.db.chains.before(line, call)?;
+        let before = self.database(slot.place)?.chains.before(line, call)?;
         let is_before = |other: &&Arc<Slot>| match other.stand() {
-            Stand::Line { line: its, call } if its == line => before.has(call),
+            Stand::Line { line: its, call } if its == line && other.place == slot.place => {
+                before.has(call)
+            }
             _ => false,
         };
         Some(Waiting {
@@ -144,31 +157,35 @@ impl Asker<'_> {
     /// In the order of pg_locks' columns.
     pub(super) fn locks(&self) -> Vec<Vec<Value>> {
         let slots = self.db.activity.slots();
-        let numbers = numbers_of(&slots);
-        let since: HashMap<i32, i64> = slots
-            .iter()
-            .filter(|slot| matches!(slot.event(), Event::Row | Event::Table))
-            .map(|slot| (slot.number, slot.since()))
-            .collect();
+        let whose = slots.iter().filter_map(|slot| Some((slot.txn()?, slot)));
+        let whose: HashMap<TxnId, &Arc<Slot>> = whose.collect();
         let mut rows = Vec::new();
         for lock in self.db.tc.locks() {
             let held = lock.holders.iter().map(|held| (held, true));
             let queued = lock.queue.iter().map(|queued| (queued, false));
             for ((txn, strength), granted) in held.chain(queued) {
-                let number = numbers.get(txn).copied();
-                let since = number.filter(|_| !granted).and_then(|n| since.get(&n));
-                rows.push(self.lock_row(&lock, (*txn, number), *strength, since.copied(), granted));
+                rows.push(self.lock_row(
+                    &lock,
+                    (*txn, whose.get(txn).copied()),
+                    *strength,
+                    granted,
+                ));
             }
         }
-        let number = |owner: u64| owner_of(&slots, owner).map(|slot| slot.number);
-        for view in self.db.advisory.views() {
-            for (owner, shared) in &view.holders {
-                rows.push(advisory_row(view.key, number(*owner), *shared, None, true));
-            }
-            for waiter in &view.line {
-                let since = owner_of(&slots, waiter.owner).map(|slot| slot.since());
-                let row = advisory_row(view.key, number(waiter.owner), waiter.shared, since, false);
-                rows.push(row);
+        for db in self.db.house.all() {
+            let slot = |owner: u64| owner_of(&slots, db.place.number, owner);
+            for view in db.advisory.views() {
+                for (owner, shared) in &view.holders {
+                    rows.push(self.advisory_row(view.key, slot(*owner), *shared, true));
+                }
+                for waiter in &view.line {
+                    rows.push(self.advisory_row(
+                        view.key,
+                        slot(waiter.owner),
+                        waiter.shared,
+                        false,
+                    ));
+                }
             }
         }
         rows
@@ -177,11 +194,16 @@ impl Asker<'_> {
     fn lock_row(
         &self,
         lock: &LockView,
-        (txn, number): (TxnId, Option<i32>),
+        (txn, slot): (TxnId, Option<&Arc<Slot>>),
         strength: Strength,
-        since: Option<i64>,
         granted: bool,
     ) -> Vec<Value> {
+        let number = slot.map(|slot| slot.number);
+        let waits = |slot: &&Arc<Slot>| matches!(slot.event(), Event::Row | Event::Table);
+        let since = slot
+            .filter(|_| !granted)
+            .filter(waits)
+            .map(|slot| slot.since());
         let place = whereabouts(&self.schema.catalog, lock.space, &lock.key);
         let whole = lock.key.is_empty();
         // Not where the row is, but the same for the same row, so that who holds it can be joined to who waits.
@@ -195,7 +217,7 @@ impl Asker<'_> {
         let unless_whole = |value: Value| if whole { Value::Null } else { value };
         vec![
             Value::text(if whole { "relation" } else { "tuple" }),
-            Value::Oid(super::activity::DATABASE),
+            Value::Oid(self.database_there(slot)),
             place.map_or(Value::Null, |place| Value::Oid(place.number)),
             unless_whole(Value::Int4((hash >> 33) as i32)),
             unless_whole(Value::Int2((hash & 0x7fff) as i16)),
@@ -207,6 +229,40 @@ impl Asker<'_> {
             Value::text(format!("{}/{}", number.unwrap_or(0), txn.0)),
             number.map_or(Value::Null, Value::Int4),
             Value::text(mode),
+            Value::Bool(granted),
+            Value::Bool(false),
+            since.map_or(Value::Null, Value::TimestampTz),
+        ]
+    }
+
+    /// In the order of pg_locks' columns, with the parts of the key where PostgreSQL has them.
+    fn advisory_row(
+        &self,
+        key: Key,
+        slot: Option<&Arc<Slot>>,
+        shared: bool,
+        granted: bool,
+    ) -> Vec<Value> {
+        let number = slot.map(|slot| slot.number);
+        let since = slot.filter(|_| !granted).map(|slot| slot.since());
+        let (class, object, kind) = match key {
+            Key::One(number) => ((number >> 32) as u32, number as u32, 1),
+            Key::Two(a, b) => (a as u32, b as u32, 2),
+        };
+        vec![
+            Value::text("advisory"),
+            Value::Oid(self.database_there(slot)),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Oid(class),
+            Value::Oid(object),
+            Value::Int2(kind),
+            Value::text(format!("{}/0", number.unwrap_or(0))),
+            number.map_or(Value::Null, Value::Int4),
+            Value::text(if shared { "ShareLock" } else { "ExclusiveLock" }),
             Value::Bool(granted),
             Value::Bool(false),
             since.map_or(Value::Null, Value::TimestampTz),
@@ -388,7 +444,8 @@ fn batch_wait(slot: &Arc<Slot>, slots: &[Arc<Slot>]) -> Option<Waiting> {
     let Stand::Batch { line } = slot.stand() else {
         return None;
     };
-    let runs = |other: &&Arc<Slot>| other.stand() == Stand::Leads { line };
+    let runs =
+        |other: &&Arc<Slot>| other.place == slot.place && other.stand() == Stand::Leads { line };
     Some(Waiting {
         slot: Arc::clone(slot),
         kind: "batch",
@@ -399,8 +456,10 @@ fn batch_wait(slot: &Arc<Slot>, slots: &[Arc<Slot>]) -> Option<Waiting> {
     })
 }
 
-fn owner_of(slots: &[Arc<Slot>], owner: u64) -> Option<&Arc<Slot>> {
-    slots.iter().find(|slot| slot.owner.get() == Some(&owner))
+/// The session that has this number among the owners of advisory locks of its database.
+fn owner_of(slots: &[Arc<Slot>], place: u32, owner: u64) -> Option<&Arc<Slot>> {
+    let mut there = slots.iter().filter(|slot| slot.place == place);
+    there.find(|slot| slot.owner.get() == Some(&owner))
 }
 
 fn advisory_wait(slot: &Arc<Slot>, views: &[KeyView], slots: &[Arc<Slot>]) -> Option<Waiting> {
@@ -411,7 +470,7 @@ fn advisory_wait(slot: &Arc<Slot>, views: &[KeyView], slots: &[Arc<Slot>]) -> Op
     // None: it has been granted, and goes on.
     let (key, waiter) = lines.find(|(_, waiter)| waiter.owner == owner)?;
     let before = waiter.before.iter();
-    let blockers = before.filter_map(|owner| Some(owner_of(slots, *owner)?.number));
+    let blockers = before.filter_map(|owner| Some(owner_of(slots, slot.place, *owner)?.number));
     Some(Waiting {
         slot: Arc::clone(slot),
         kind: "advisory",
@@ -423,38 +482,6 @@ fn advisory_wait(slot: &Arc<Slot>, views: &[KeyView], slots: &[Arc<Slot>]) -> Op
         },
         blockers: blockers.collect(),
     })
-}
-
-/// In the order of pg_locks' columns, with the parts of the key where PostgreSQL has them.
-fn advisory_row(
-    key: Key,
-    number: Option<i32>,
-    shared: bool,
-    since: Option<i64>,
-    granted: bool,
-) -> Vec<Value> {
-    let (class, object, kind) = match key {
-        Key::One(number) => ((number >> 32) as u32, number as u32, 1),
-        Key::Two(a, b) => (a as u32, b as u32, 2),
-    };
-    vec![
-        Value::text("advisory"),
-        Value::Oid(super::activity::DATABASE),
-        Value::Null,
-        Value::Null,
-        Value::Null,
-        Value::Null,
-        Value::Null,
-        Value::Oid(class),
-        Value::Oid(object),
-        Value::Int2(kind),
-        Value::text(format!("{}/0", number.unwrap_or(0))),
-        number.map_or(Value::Null, Value::Int4),
-        Value::text(if shared { "ShareLock" } else { "ExclusiveLock" }),
-        Value::Bool(granted),
-        Value::Bool(false),
-        since.map_or(Value::Null, Value::TimestampTz),
-    ]
 }
 
 fn integers(values: Vec<i32>) -> Value {
