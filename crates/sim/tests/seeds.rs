@@ -134,6 +134,11 @@ fn a_removal_of_which_store_is_not_told_is_found() {
 }
 
 #[test]
+fn a_change_that_is_not_marked_is_found() {
+    is_found(Mistake::Tc(Planted::MarkNewOnly), 50);
+}
+
+#[test]
 fn a_record_that_is_not_put_back_into_the_order_is_found() {
     is_found(Mistake::Tc(Planted::LeaveUnlisted), 1000);
 }

@@ -128,7 +128,10 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
         std::mem::forget(bomb);
         return Err(conflict);
     }
-    record::encode(place.payload(), changes(txn), spaces(txn), time_micros);
+    // After the place was taken: see `compact::freeze`.
+    let frozen = Timestamp(shared.frozen.load(Ordering::SeqCst));
+    let marked = section.marked(txn, frozen);
+    record::encode(place.payload(), marked, spaces(txn), time_micros);
     let payload = crate::entry::logged(place.finish(), bytes, &guard);
     let written = CommitRecord::own(payload).expect("a commit");
     let low_water = section.install(txn, &written, timestamp, &guard);
@@ -346,6 +349,25 @@ impl<'a> Section<'a> {
         fence(Ordering::SeqCst);
         let mut entries = self.entries.iter();
         entries.any(|(_, hash)| locks.is_wanted(*hash, txn.id))
+    }
+
+    /// What the record will say: a change over a version that the last freeze has, or over none, is marked.
+    fn marked<'t>(
+        &'t self,
+        txn: &'t Txn,
+        frozen: Timestamp,
+    ) -> impl Iterator<Item = record::Marked<'t>> {
+        let all = txn.past.is_empty();
+        let mut entries = self.entries.iter();
+        changes(txn).map(move |change| {
+            let is_kept = all || !txn.past.contains(&change.space);
+            let before = is_kept.then(|| entries.next()).flatten();
+            let before = before.map(|(entry, _)| entry.newest());
+            let marked = before.is_some_and(|before| {
+                before == Timestamp::ZERO || before <= frozen && !sim::plants(Planted::MarkNewOnly)
+            });
+            (change, marked)
+        })
     }
 
     /// Returns what it took for the low water.

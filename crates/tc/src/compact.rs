@@ -7,8 +7,8 @@
 //! ```text
 //!  1 freeze      T := the log's end. m0 is what the buffers hold up to T, m1 what comes after
 //!  2 wait        until the log is durable up to T
-//!  3 settle      m0 in the order of commits: of each record that was changed, versions that a snapshot reads are
-//!                copied out of the buffers, the others dropped; what a change left as of T is noted, and
+//!  3 settle      m0 in the order of commits: of each record that was changed, which its first change says, versions that a snapshot
+//!                reads are copied out of the buffers, the others dropped; what it is as of T is noted, and
 //!                what went past memory
 //!  4 merge       what was noted, out of the buffers, space by space, in key order
 //!  5 checkpoint  spaces dropped before T forgotten, STORE durable, redo starts at T
@@ -19,8 +19,8 @@
 //!  9 evict       clean records that nobody has read lately, while the table is over its bound
 //! ```
 //! Posted continuously ([`Posting::Continuous`]), the log goes through 1 to 4 and 6 in small pieces, and
-//! through 5 and 7 only when enough of it came since the last checkpoint. A record is looked up once for each of its
-//! changes: all that has to be done to it is done then.
+//! through 5 and 7 only when enough of it came since the last checkpoint. A record is looked up once, however often it was
+//! changed (decision 115): all that has to be done to it is done then.
 //!
 //! Freezing is naming a position, so nobody straddles it: a transaction's versions all have its
 //! timestamp, at or below T or above.
@@ -35,7 +35,7 @@ use crate::config::Posting;
 use crate::dirty::{Dirty, Row, State};
 use crate::entry::{Depth, Found, Locked, RecordEntry};
 use crate::error::Error;
-use crate::record::{self, CommitRecord};
+use crate::record::{Change, CommitRecord};
 use crate::seats::Readers;
 use crate::sim::{self, Planted, Point};
 use crate::snapshot::Snapshot;
@@ -44,7 +44,7 @@ use foldhash::fast::FixedState;
 use pace::Pace;
 use past::Past;
 use quintet_base::{Bytes, Lsn, SpaceId, Timestamp};
-use quintet_dc::{Change, Operation};
+use quintet_dc::{self as dc, Operation};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,8 +59,8 @@ const MERGE: (f64, f64) = (LOG.1, 1.0);
 /// How far ahead the log is asked for: what is found in it meanwhile takes longer than memory does.
 const LOG_AHEAD_BYTES: usize = 2048;
 
-/// Rows changed all the time of which a pass keeps in mind what it has found. They stay in the cache next to the processor.
-const OVERTAKEN_ROWS: usize = 1024;
+/// A change that is not marked is passed over in about so much less time than a marked one takes.
+const MARKED_TAKES: usize = 8;
 
 /// What somebody who fills in looks at for it: a part of a millisecond.
 const RECORDS_OF_FILLER: usize = 8192;
@@ -68,17 +68,36 @@ const RECORDS_OF_FILLER: usize = 8192;
 /// Moves everything committed so far into STORE, with a checkpoint if one is due or `checkpoint`. One
 /// at a time (the caller holds the compactor's turn).
 pub(crate) fn compact(shared: &Shared, checkpoint: bool) -> Result<(), Error> {
-    // A snapshot, so that commits leave the versions that STORE is to be told of: those that come after
-    // them may be lost in a crash. It is read by keys alone, so queues go on losing what was taken out of them.
-    let snapshot = Snapshot::by_key(shared);
+    let snapshot = freeze(shared);
     post(shared, snapshot.timestamp, checkpoint)?;
     drop(snapshot);
     give_back(shared);
     Ok(())
 }
 
+/// Step 1.
+///
+/// A snapshot, so that commits leave the versions that STORE is to be told of: those that come after
+/// them may be lost in a crash. It is read by keys alone, so queues go on losing what was taken out of them.
+///
+/// A commit marks a change in the log if it is the first one of its record since the last freeze, as far as it knows; a pass looks
+/// up the records of marked changes, and no others. So whoever takes a place behind T must not go by the freeze before: it looks after it
+/// has taken its place, and what it looks at is said before T is chosen. All four in one order (SeqCst): behind T, it sees what was said.
+/// One that has an earlier place may mark too much.
+pub(crate) fn freeze(shared: &Shared) -> Snapshot {
+    shared.frozen.store(u64::MAX, Ordering::SeqCst);
+    let snapshot = Snapshot::by_key(shared);
+    let frozen = snapshot.timestamp.0;
+    shared.frozen.store(frozen, Ordering::SeqCst);
+    snapshot
+}
+
 /// Steps 2 to 7.
 pub(crate) fn post(shared: &Shared, frozen: Timestamp, checkpoint: bool) -> Result<(), Error> {
+    assert!(
+        shared.frozen.load(Ordering::Relaxed) >= frozen.0,
+        "changes after {frozen} are marked"
+    );
     let since = frozen.0 - shared.checkpointed.load(Ordering::Relaxed);
     let due = checkpoint
         || shared.config.posting == Posting::Frozen
@@ -128,14 +147,13 @@ fn post_from(
         readers: shared.seats.readers(|| shared.end()).and(frozen),
         dirty: Dirty::within(std::mem::take(&mut shared.spare.lock())),
         removed: Vec::new(),
-        overtaken: Overtaken::default(),
         past: Past::default(),
     };
     sim::at(Point::Counted);
     let from = posted.max(Timestamp(shared.log.reclaimed().0));
     let log_bytes = frozen.0.saturating_sub(from.0);
     let mut under_way = UnderWay::default();
-    let mut met = 0;
+    let mut passed = 0;
     for (lsn, payload) in shared.log.memory(Lsn(from.0), redo_start) {
         let record = CommitRecord::own(payload);
         let past = record.as_ref().map(CommitRecord::past).unwrap_or_default();
@@ -144,16 +162,19 @@ fn post_from(
             pace.is_at(LOG, lsn.0 - from.0, log_bytes);
             pace.after(record.len());
         }
-        let changes = record.iter().flat_map(CommitRecord::changes);
-        for change in changes.filter(|change| !past.contains(&change.space)) {
-            bring_log_behind(&change);
-            let change = logged(Timestamp(lsn.0), change);
-            if !settling.overtaken.knows(&change) && under_way.take(change) {
-                under_way.go_on(&mut settling);
+        let changes = record.iter().flat_map(CommitRecord::marked);
+        for (Change { space, key, .. }, marked) in changes {
+            quintet_index::prefetch(key.as_ptr().wrapping_add(LOG_AHEAD_BYTES));
+            passed += 1;
+            if marked {
+                passed += MARKED_TAKES;
+                let hash = crate::table::hash(space, key);
+                if under_way.take(Met { space, key, hash }) {
+                    under_way.go_on(&mut settling);
+                }
             }
-            met += 1;
-            if met == TOGETHER {
-                met = 0;
+            if passed >= TOGETHER * MARKED_TAKES {
+                passed = 0;
                 pace.is_at(LOG, lsn.0 - from.0, log_bytes);
                 pace.after(TOGETHER);
             }
@@ -239,70 +260,30 @@ struct Settling<'a> {
     readers: Readers,
     dirty: Dirty<'a>,
     removed: Vec<Removed>,
-    overtaken: Overtaken<'a>,
     past: Past<'a>,
 }
 
-/// A change, its commit and the hash of its record.
-type Logged<'a> = (Timestamp, record::Change<'a>, u64);
-
-fn logged(timestamp: Timestamp, change: record::Change<'_>) -> Logged<'_> {
-    (
-        timestamp,
-        change,
-        crate::table::hash(change.space, change.key),
-    )
+/// The record of a marked change, and its hash.
+struct Met<'a> {
+    space: SpaceId,
+    key: &'a [u8],
+    hash: u64,
 }
 
-/// What the frozen state shows of some rows that are changed all the time. Each change of such a row would walk past all versions
-/// that came since, only to find that it is not the one that counts: a quarter of the time of going through the log beside TPC-C,
-/// where each call changes its district's row.
-struct Overtaken<'a> {
-    /// By the last bits of the hash; of rows that meet there the last one.
-    rows: Box<[Option<Logged<'a>>]>,
-}
-
-impl Default for Overtaken<'_> {
-    fn default() -> Self {
-        Overtaken {
-            rows: vec![None; OVERTAKEN_ROWS].into(),
-        }
-    }
-}
-
-impl<'a> Overtaken<'a> {
-    /// This change of a row is not the one that counts: what the frozen state shows of it was written by this commit.
-    fn note(&mut self, (_, change, hash): &Logged<'a>, shown: Timestamp) {
-        self.rows[*hash as usize % OVERTAKEN_ROWS] = Some((shown, *change, *hash));
-    }
-
-    /// Whether a change is known not to be the one that counts.
-    fn knows(&self, (timestamp, change, hash): &Logged<'a>) -> bool {
-        match &self.rows[*hash as usize % OVERTAKEN_ROWS] {
-            Some((shown, of, its_hash)) => {
-                hash == its_hash
-                    && timestamp < shown
-                    && (change.space, change.key) == (of.space, of.key)
-            }
-            None => false,
-        }
-    }
-}
-
-/// Changes whose records are on their way from memory: going through the log is nothing but misses, and one after the
-/// other they took a third of two processors beside TPC-C. Of each [`TOGETHER`] changes the cache is asked for the places
-/// of their hashes, when the next ones come for the entries, then for older versions, one by one, and then they are looked at; unless
-/// it turns out on the way that they are not the ones that count.
+/// Records that are on their way from memory: looking them up is nothing but misses, and one after the
+/// other they took a third of two processors beside TPC-C. Of each [`TOGETHER`] of them the cache is asked for the places
+/// of their hashes, when the next ones come for the entries, then for the rows that the frozen state shows and for older versions, and
+/// then they are looked at.
 #[derive(Default)]
 struct UnderWay<'a> {
-    /// By what the cache was last asked for: nothing, places, entries, the version below the newest, the one below that.
-    stages: [Vec<Logged<'a>>; 5],
+    /// By what the cache was last asked for: nothing, places, entries, the newest row, the one below.
+    stages: [Vec<Met<'a>>; 5],
 }
 
 impl<'a> UnderWay<'a> {
     /// One more. True: it is time to go on.
-    fn take(&mut self, change: Logged<'a>) -> bool {
-        self.stages[0].push(change);
+    fn take(&mut self, met: Met<'a>) -> bool {
+        self.stages[0].push(met);
         self.stages[0].len() == TOGETHER
     }
 
@@ -316,14 +297,18 @@ impl<'a> UnderWay<'a> {
         settling.settle(third);
         third.clear();
         let guard = quintet_index::pin();
-        let table = &settling.shared.table;
-        // Rows' bytes are not asked for: those of the change that counts lie in the log, where they were just met.
-        second.retain(|change| settling.may_count(change, Depth::Second, &guard));
-        entries.retain(|change| settling.may_count(change, Depth::First, &guard));
-        for (_, _, hash) in places {
+        let (table, frozen) = (&settling.shared.table, settling.frozen);
+        for (met, depth) in [(second, Depth::Second), (entries, Depth::First)] {
+            for Met { hash, .. } in met {
+                if let Some(entry) = table.find_likely(*hash, &guard) {
+                    entry.bring_shown(frozen, depth, &guard);
+                }
+            }
+        }
+        for Met { hash, .. } in places {
             table.prefetch_entry(*hash, &guard);
         }
-        for (_, _, hash) in nothing {
+        for Met { hash, .. } in nothing {
             table.prefetch(*hash, &guard);
         }
         // What was settled lends its memory to those who come.
@@ -331,71 +316,47 @@ impl<'a> UnderWay<'a> {
     }
 }
 
-/// Asks the cache for as much of the log as a change takes, some way behind it: changes are found one behind the other.
-fn bring_log_behind(change: &record::Change<'_>) {
-    let bytes = change.key.len() + change.value.map_or(0, <[u8]>::len);
-    for at in (0..bytes).step_by(64) {
-        quintet_index::prefetch(change.key.as_ptr().wrapping_add(LOG_AHEAD_BYTES + at));
-    }
-}
-
 impl<'a> Settling<'a> {
-    /// False if a later change of the row is part of the frozen state, as far as versions show that are in the cache by now; asks it for
-    /// the next one.
-    fn may_count(
-        &self,
-        (timestamp, change, hash): &Logged<'a>,
-        depth: Depth,
-        guard: &quintet_index::Guard,
-    ) -> bool {
-        let Some(entry) = self.shared.table.find_likely(*hash, guard) else {
-            return true;
-        };
-        let shown = entry.glance(self.frozen, depth, guard);
-        !(shown.is_some_and(|shown| *timestamp < shown) && entry.is(change.space, change.key))
-    }
-
-    /// Changes in the order of their commits; see [`UnderWay`].
-    fn settle(&mut self, changes: &[Logged<'a>]) {
-        for logged in changes {
-            let (timestamp, change, hash) = *logged;
+    /// See [`UnderWay`].
+    fn settle(&mut self, met: &[Met<'a>]) {
+        let shared = self.shared;
+        for Met { space, key, hash } in met {
             let guard = quintet_index::pin();
-            let table = &self.shared.table;
-            let Some(entry) = table.find(hash, change.space, change.key, &guard) else {
+            let Some(entry) = shared.table.find(*hash, *space, key, &guard) else {
                 continue;
             };
-            let found = entry.read_at(self.frozen, &self.shared.seats, &guard);
-            let (Found::Row(_, at) | Found::Removed(at)) = found else {
-                continue;
+            let found = entry.read_at(self.frozen, &shared.seats, &guard);
+            let state = match found {
+                // Named before it is copied. A pass that has failed may have copied it, for as long as the version is read.
+                Found::Row(row, at) => match shared.log.lasting(row) {
+                    Some(row) => State::At(at, Some(row)),
+                    None => State::Unknown,
+                },
+                Found::Removed(at) => State::At(at, None),
+                Found::Below => continue,
             };
-            if at != timestamp {
-                // A later change in these buffers tells more, and has the entry tended.
-                self.overtaken.note(logged, at);
+            if !self.tend(entry, &guard) || self.gone.contains(space) {
                 continue;
             }
-            if !self.tend(entry, &guard) || self.gone.contains(&change.space) {
-                continue;
-            }
-            if let Found::Row(..) = found {
+            match found {
                 // Before STORE is told. Who takes away what was removed after `frozen` comes after this
                 // pass's snapshot has gone, and so sees it.
-                if !sim::plants(Planted::ForgetStored) {
-                    entry.note_in_store();
-                }
-            } else {
-                self.removed.push(Removed {
-                    timestamp: at,
-                    hash,
-                    space: change.space,
-                    key: change.key.into(),
-                });
-                // A removal of what STORE never had is no news.
-                if !entry.may_be_in_store() {
-                    continue;
+                Found::Row(..) if !sim::plants(Planted::ForgetStored) => entry.note_in_store(),
+                Found::Row(..) | Found::Below => {}
+                Found::Removed(timestamp) => {
+                    self.removed.push(Removed {
+                        timestamp,
+                        hash: *hash,
+                        space: *space,
+                        key: (*key).into(),
+                    });
+                    // A removal of what STORE never had is no news.
+                    if !entry.may_be_in_store() {
+                        continue;
+                    }
                 }
             }
-            let state = State::At(timestamp, change.value);
-            self.dirty.note(change.space, change.key, state);
+            self.dirty.note(*space, key, state);
         }
     }
 
@@ -500,8 +461,8 @@ fn operation(
 ) -> Option<Operation> {
     let key = copied.row.key();
     let (change, position) = match copied.row.state() {
-        State::At(at, Some(_)) => (Change::Put(copied.value), at),
-        State::At(at, None) => (Change::Remove, at),
+        State::At(at, Some(_)) => (dc::Change::Put(copied.value), at),
+        State::At(at, None) => (dc::Change::Remove, at),
         State::Unknown => {
             let guard = quintet_index::pin();
             let hash = crate::table::hash(space, key);
@@ -512,7 +473,7 @@ fn operation(
                     if !sim::plants(Planted::ForgetStored) {
                         entry.note_in_store();
                     }
-                    (Change::Put(Bytes::copy_from_slice(row)), at)
+                    (dc::Change::Put(Bytes::copy_from_slice(row)), at)
                 }
                 Found::Removed(at) => {
                     removed.push(Removed {
@@ -524,7 +485,7 @@ fn operation(
                     if !entry.may_be_in_store() {
                         return None;
                     }
-                    (Change::Remove, at)
+                    (dc::Change::Remove, at)
                 }
                 Found::Below => return None,
             }

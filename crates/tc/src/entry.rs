@@ -323,11 +323,7 @@ impl RecordEntry {
     /// Asks the cache for the newest version's bytes, or the first of many. A row that is changed is copied whole.
     pub fn prefetch_value(&self) {
         let value = self.value.load(Ordering::Relaxed);
-        let len = value_bytes(self.value_len.load(Ordering::Relaxed)).min(PREFETCHED_BYTES);
-        quintet_index::prefetch(value);
-        for at in (64..len + 63).step_by(64) {
-            quintet_index::prefetch(value.wrapping_add(at));
-        }
+        prefetch_row(value, self.value_len.load(Ordering::Relaxed));
     }
 
     /// Asks the cache for the version below the newest one.
@@ -342,5 +338,14 @@ impl RecordEntry {
         if let Some(version) = unsafe { older.as_ref() } {
             quintet_index::prefetch(version.older.load(Ordering::Relaxed, guard).as_raw());
         }
+    }
+}
+
+/// Asks the cache for a row of which this is the address and the length word, or for the beginning of a long one.
+fn prefetch_row(value: *mut u8, len: u32) {
+    let len = value_bytes(len).min(PREFETCHED_BYTES);
+    quintet_index::prefetch(value);
+    for at in (64..len + 63).step_by(64) {
+        quintet_index::prefetch(value.wrapping_add(at));
     }
 }

@@ -6,7 +6,8 @@
 //!
 //! ```text
 //! offset 0   u8      kind: 1 = commit, 2 = void (refused after its place was taken; the rest is nothing)
-//!        1   u8      format version: 2; 3 if p is not zero; in 1 there is no time, and the space numbers follow the count
+//!        1   u8      format version: 4; in 2 and 3 (p is not zero) no change is marked; in 1 there is no time, and the space numbers
+//!                    follow the count
 //!        2   u16 LE  number of spaces fenced, f
 //!        4   u16 LE  number of spaces dropped, d
 //!        6   u16 LE  number of spaces whose changes here went past memory, p
@@ -16,7 +17,7 @@
 //!       20   u32 LE × f, then u32 LE × d, then u32 LE × p   space numbers
 //! then n changes:
 //!            u32 LE  space
-//!            u32 LE  key length, k
+//!            u32 LE  key length, k; bit 31: marked, see [`Marked`]
 //!            u32 LE  value length + 1, or 0 for a removal, v
 //!            k bytes key, v-1 bytes value
 //! ```
@@ -26,15 +27,17 @@ use quintet_base::{Lsn, SpaceId};
 
 const KIND_COMMIT: u8 = 1;
 const KIND_VOID: u8 = 2;
-const FORMAT: u8 = 2;
-/// With spaces whose changes are in no table of the process that has written it: a release that does not know of that must
-/// not go on with its log.
-const FORMAT_PAST: u8 = 3;
+const FORMAT: u8 = 4;
+/// The two before: nothing is marked, and only the later one tells of spaces whose changes are in no table of the process that has
+/// written it.
+const FORMAT_UNMARKED: u8 = 2;
 const HEADER: usize = 20;
 /// The one before: without a time.
 const FORMAT_UNTIMED: u8 = 1;
 const HEADER_UNTIMED: usize = 12;
 const CHANGE_HEADER: usize = 12;
+const MARK: u32 = 1 << 31;
+const _: () = assert!(quintet_base::limits::KEY_BYTES_MAX < MARK as usize);
 
 /// One change of a commit, pointing into the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +55,10 @@ impl Change<'_> {
         CHANGE_HEADER + self.key.len() + self.value.map_or(0, <[u8]>::len)
     }
 }
+
+/// A change, and whether it may be the first one of its record since the last freeze (`compact`): a pass looks up the records of such
+/// changes alone. For the process that has written it, and nobody else.
+pub(crate) type Marked<'a> = (Change<'a>, bool);
 
 /// Of which spaces a record says something.
 #[derive(Clone, Copy, Default)]
@@ -80,7 +87,7 @@ pub(crate) fn encoded_len<'a>(
 /// Writes a record of exactly `out`'s length; `changes` in the order they are to be kept.
 pub(crate) fn encode<'a>(
     out: &mut [u8],
-    changes: impl Iterator<Item = Change<'a>>,
+    changes: impl Iterator<Item = Marked<'a>>,
     spaces: Spaces<'_>,
     time_micros: i64,
 ) {
@@ -93,20 +100,17 @@ pub(crate) fn encode<'a>(
         put(&space.0.to_le_bytes());
     }
     let mut count = 0u32;
-    for change in changes {
+    for (change, marked) in changes {
         count += 1;
         put(&change.space.0.to_le_bytes());
-        put(&(change.key.len() as u32).to_le_bytes());
+        let mark = if marked { MARK } else { 0 };
+        put(&(change.key.len() as u32 | mark).to_le_bytes());
         put(&change.value.map_or(0, |v| v.len() as u32 + 1).to_le_bytes());
         put(change.key);
         put(change.value.unwrap_or_default());
     }
     assert_eq!(at, out.len(), "the length was told before");
-    let format = match spaces.past.is_empty() {
-        true => FORMAT,
-        false => FORMAT_PAST,
-    };
-    out[..2].copy_from_slice(&[KIND_COMMIT, format]);
+    out[..2].copy_from_slice(&[KIND_COMMIT, FORMAT]);
     let lists = [spaces.fenced, spaces.dropped, spaces.past];
     for (at, spaces) in [2, 4, 6].into_iter().zip(lists) {
         out[at..at + 2].copy_from_slice(&(spaces.len() as u16).to_le_bytes());
@@ -151,8 +155,8 @@ impl<'a> CommitRecord<'a> {
                     fences: u16_at(bytes, 2).expect("whole") as usize,
                     drops: u16_at(bytes, 4).expect("whole") as usize,
                     past: match bytes[1] {
-                        FORMAT_PAST => u16_at(bytes, 6).expect("whole") as usize,
-                        _ => 0,
+                        FORMAT_UNTIMED | FORMAT_UNMARKED => 0,
+                        _ => u16_at(bytes, 6).expect("whole") as usize,
                     },
                     count: u32_at(bytes, 8).expect("whole") as usize,
                     bytes,
@@ -172,8 +176,8 @@ impl<'a> CommitRecord<'a> {
         }
         match bytes[1] {
             FORMAT_UNTIMED => {}
-            FORMAT | FORMAT_PAST if bytes.len() < HEADER => return Err(bad("cut short")),
-            FORMAT | FORMAT_PAST => {}
+            FORMAT_UNMARKED..=FORMAT if bytes.len() < HEADER => return Err(bad("cut short")),
+            FORMAT_UNMARKED..=FORMAT => {}
             _ => return Err(bad("written by a newer version")),
         }
         let Some(record) = CommitRecord::own(bytes) else {
@@ -183,7 +187,7 @@ impl<'a> CommitRecord<'a> {
         for _ in 0..record.count {
             let lengths = u32_at(bytes, at + 4).zip(u32_at(bytes, at + 8));
             let (key, value) = lengths.ok_or(bad("cut short"))?;
-            at += CHANGE_HEADER + key as usize + (value as usize).saturating_sub(1);
+            at += CHANGE_HEADER + (key & !MARK) as usize + (value as usize).saturating_sub(1);
             if at > bytes.len() {
                 return Err(bad("change out of bounds"));
             }
@@ -237,20 +241,27 @@ impl<'a> CommitRecord<'a> {
 
     /// The changes, in the order they were written.
     pub fn changes(&self) -> impl Iterator<Item = Change<'a>> + use<'a> {
+        self.marked().map(|(change, _)| change)
+    }
+
+    /// The same, each with its mark.
+    pub(crate) fn marked(&self) -> impl Iterator<Item = Marked<'a>> + use<'a> {
         let bytes = self.bytes;
         let mut at = self.changes_at();
         (0..self.count).map(move |_| {
             let space = SpaceId(u32_at(bytes, at).expect("whole"));
-            let key_len = u32_at(bytes, at + 4).expect("whole") as usize;
+            let key_word = u32_at(bytes, at + 4).expect("whole");
+            let key_len = (key_word & !MARK) as usize;
             let value_len = u32_at(bytes, at + 8).expect("whole") as usize;
             let key_at = at + CHANGE_HEADER;
             let value_at = key_at + key_len;
             at = value_at + value_len.saturating_sub(1);
-            Change {
+            let change = Change {
                 space,
                 key: &bytes[key_at..value_at],
                 value: (value_len > 0).then(|| &bytes[value_at..at]),
-            }
+            };
+            (change, key_word & MARK != 0)
         })
     }
 }
@@ -269,9 +280,11 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
+    /// Every other one is marked, beginning with the second.
     fn encoded(changes: &[Change<'_>], spaces: Spaces<'_>) -> Vec<u8> {
         let mut out = vec![0xAA; encoded_len(changes.iter().copied(), spaces)];
-        encode(&mut out, changes.iter().copied(), spaces, 77);
+        let marks = [false, true].into_iter().cycle();
+        encode(&mut out, changes.iter().copied().zip(marks), spaces, 77);
         out
     }
 
@@ -293,12 +306,14 @@ mod tests {
             past: &[],
         };
         let bytes = encoded(&changes, spaces);
-        assert_eq!(bytes[..8], [1, 2, 1, 0, 2, 0, 0, 0]);
+        assert_eq!(bytes[..8], [1, 4, 1, 0, 2, 0, 0, 0]);
         let read = CommitRecord::decode(Lsn(1), &bytes).unwrap().unwrap();
         assert_eq!(read.changes().collect::<Vec<_>>(), changes);
         assert_eq!((read.len(), read.time_micros()), (3, Some(77)));
         assert_eq!(read.fenced(), [SpaceId(3)]);
         assert_eq!(read.dropped(), [SpaceId(4), SpaceId(5)]);
+        let marks: Vec<bool> = read.marked().map(|(_, marked)| marked).collect();
+        assert_eq!(marks, [false, true, false]);
         let value = read.changes().next().unwrap().value.unwrap();
         assert!(bytes.as_ptr_range().contains(&value.as_ptr()));
         assert!(read.past().is_empty());
@@ -330,6 +345,30 @@ mod tests {
         assert_eq!(read.changes().collect::<Vec<_>>(), [change]);
         let void = CommitRecord::decode(Lsn(1), b"\x02\x01..........").unwrap();
         assert!(void.is_none());
+    }
+
+    /// The second and third format, as logs have them that are kept.
+    #[test]
+    fn records_without_marks_are_read_for_ever() {
+        let change = |past: &[u8]| {
+            let begin = b"\0\0\0\0\x01\0\0\0\x05\0\0\0\0\0\0\0";
+            let change = b"\x07\0\0\0\x01\0\0\0\0\0\0\0k";
+            [past, begin, change].concat()
+        };
+        let timed = [&b"\x01\x02"[..], &change(b"\0\0")].concat();
+        let mut past = [&b"\x01\x03"[..], &change(b"\0\0")].concat();
+        past[6] = 1;
+        past.splice(20..20, *b"\x09\0\0\0");
+        for (bytes, spaces) in [(timed, vec![]), (past, vec![SpaceId(9)])] {
+            let read = CommitRecord::decode(Lsn(1), &bytes).unwrap().unwrap();
+            assert_eq!((read.time_micros(), read.past()), (Some(5), spaces));
+            let removal = Change {
+                space: SpaceId(7),
+                key: b"k",
+                value: None,
+            };
+            assert_eq!(read.marked().collect::<Vec<_>>(), [(removal, false)]);
+        }
     }
 
     #[test]

@@ -43,6 +43,9 @@ pub(crate) struct Shared {
     pub generations: Generations,
     /// Where redo would start; at or below the newest generation. Only the compactor writes it.
     pub checkpointed: AtomicU64,
+    /// The last freeze, or greater than every position while one is under way. Changes over versions at or below are marked in the log
+    /// (`compact::freeze`).
+    pub frozen: AtomicU64,
     pub locks: LockTable,
     /// Through which every commit goes; schema changes alone.
     pub gate: Gate,
@@ -130,6 +133,7 @@ impl Shared {
             seats: Seats::new(),
             generations: Generations::new(Timestamp(redo_start.0), store.generation()),
             checkpointed: AtomicU64::new(redo_start.0),
+            frozen: AtomicU64::new(log.end().0),
             locks: LockTable::new(),
             gate: Gate::default(),
             dropped: Mutex::new(Vec::new()),

@@ -64,6 +64,8 @@ pub enum Planted {
     /// Warming takes in what it has read although the table has moved on: over a change, or a removal, that
     /// was evicted meanwhile.
     TakeInStale,
+    /// The first change of a record since a freeze is not marked unless nothing was there before.
+    MarkNewOnly,
     /// A removed record leaves although a snapshot reads what was there before.
     TakeAwayEarly,
     /// A removed record leaves before its removal is durable: whoever finds nothing does not wait for it.

@@ -267,6 +267,14 @@ impl Ring {
         unsafe { std::slice::from_raw_parts(address.as_ptr(), span.bytes as usize) }
     }
 
+    /// Filled bytes, of which the caller has a reference for a shorter time; `None`: they are not in the ring.
+    pub fn lasting(&self, bytes: &[u8]) -> Option<&[u8]> {
+        let address = self.memory.find(bytes)?;
+        // SAFETY: inside the allocation (`find`). The caller can read them, so they are initialised and nobody writes there now; they are
+        // written again only when they have been reclaimed, as in `slice`.
+        Some(unsafe { std::slice::from_raw_parts(address.as_ptr(), bytes.len()) })
+    }
+
     /// Changes filled bytes of a record that is not written yet. Only for the writer, and only for bytes that nobody else reads.
     pub fn patch<const N: usize>(&self, record: u64, offset: usize, bytes: [u8; N]) {
         let span = Span {
@@ -318,7 +326,7 @@ impl Ring {
     ///
     /// # Safety
     /// Nobody reads below any more, neither at an address that [`Place::fill`] has returned nor in a
-    /// [`Ring::slice`]: the next bytes are written there while he would.
+    /// [`Ring::slice`] or what is [`Ring::lasting`]: the next bytes are written there while he would.
     pub unsafe fn reclaim(&self, below: u64) {
         let written = self.written();
         assert!(

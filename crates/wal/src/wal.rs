@@ -233,7 +233,7 @@ impl Wal {
     ///
     /// # Safety
     /// Nobody reads there any more, neither through an address that [`Reservation::finish`] returned
-    /// nor through a payload of [`Wal::memory`]: other records are written there while he would.
+    /// nor through a payload of [`Wal::memory`] or [`Wal::lasting`]: other records are written there while he would.
     ///
     /// # Panics
     /// If `below` is past what has been written (which [`Wal::durable`] never is), or while
@@ -258,6 +258,12 @@ impl Wal {
         );
         self.shared.ring.wait_filled(to.0);
         MemoryRecords::new(&self.shared.ring, from.0, to.0)
+    }
+
+    /// Bytes that somebody has found in a finished record, for as long as whoever reclaims memory knows of them; `None`: they are
+    /// somewhere else.
+    pub fn lasting(&self, bytes: &[u8]) -> Option<&[u8]> {
+        self.shared.ring.lasting(bytes)
     }
 
     /// Waits until every reservation at or below `to` is finished: spins, then yields. Does not

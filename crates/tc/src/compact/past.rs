@@ -161,7 +161,8 @@ mod tests {
             })
         };
         let mut out = vec![0; encoded_len(changes(), Spaces::default())];
-        encode(&mut out, changes(), Spaces::default(), 0);
+        let unmarked = changes().map(|change| (change, false));
+        encode(&mut out, unmarked, Spaces::default(), 0);
         out
     }
 

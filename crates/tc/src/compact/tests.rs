@@ -146,7 +146,7 @@ fn of_rows_changed_before_and_after_the_freeze_the_frozen_version_is_told() {
             value += 1;
             change(&tc, &mut model, value);
         }
-        let snapshot = Snapshot::by_key(shared);
+        let snapshot = freeze(shared);
         let frozen = model.clone();
         for _ in 0..1500 {
             value += 1;

@@ -4,7 +4,7 @@
 //! moment.  Promises: the newest version at or below the snapshot, whole; two looks at the timestamp,
 //! no write.  Does not: wait for a commit that has no timestamp yet and will get one above.
 
-use super::{CHANGING, DEAD, OWNED, RecordEntry, TENDED, pause};
+use super::{CHANGING, DEAD, OWNED, RecordEntry, TENDED, pause, prefetch_row};
 use crate::seats::{CommitState, Seats};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::{planted, spin_loop};
@@ -23,10 +23,12 @@ pub(crate) enum Found<'g> {
     Below,
 }
 
-/// How many versions are looked at.
+/// How many versions are in the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Depth {
+    /// The entry, and so what describes the newest one.
     First,
+    /// The one below as well.
     Second,
 }
 
@@ -104,24 +106,26 @@ impl RecordEntry {
         Some(Found::Below)
     }
 
-    /// Looks at a few versions that are in the cache already, and asks it for the one below them: the commit of one that `snapshot`
-    /// reads or that is older than what it reads, if it is among them. Nobody is waited for.
-    pub fn glance(&self, snapshot: Timestamp, depth: Depth, guard: &Guard) -> Option<Timestamp> {
+    /// Asks the cache for the row that `snapshot` reads, if it is described in what is there already, and for the next version below.
+    pub fn bring_shown(&self, snapshot: Timestamp, depth: Depth, guard: &Guard) {
+        let older = self.older.load(Ordering::Acquire, guard);
         let newest = self.timestamp.load(Ordering::Acquire);
-        if newest & CHANGING == 0 && newest <= snapshot.0 {
-            return Some(Timestamp(newest));
-        }
-        let mut next = self.older.load(Ordering::Acquire, guard);
-        if depth == Depth::Second {
-            // SAFETY: versions are freed through the epoch.
-            let version = unsafe { next.as_ref() }?;
-            if version.timestamp <= snapshot.0 {
-                return Some(Timestamp(version.timestamp));
+        if depth == Depth::First {
+            if newest & CHANGING == 0 && newest <= snapshot.0 {
+                self.prefetch_value();
             }
-            next = version.older.load(Ordering::Acquire, guard);
+            quintet_index::prefetch(older.as_raw());
+            return;
         }
-        quintet_index::prefetch(next.as_raw());
-        None
+        // SAFETY: versions are freed through the epoch.
+        let Some(version) = (unsafe { older.as_ref() }) else {
+            return;
+        };
+        if newest > snapshot.0 && version.timestamp <= snapshot.0 {
+            let value = version.value.load(Ordering::Relaxed);
+            prefetch_row(value, version.value_len.load(Ordering::Relaxed));
+        }
+        quintet_index::prefetch(version.older.load(Ordering::Relaxed, guard).as_raw());
     }
 
     /// Commit of the newest installed version; zero if there is none. For the holder of the row's

@@ -11,16 +11,17 @@ use crate::error::Error;
 use crate::locks::{LockTable, Strength, WaitPolicy};
 use crate::place::Place;
 use crate::seats::{Gate, Seat, Seats, begin_anew};
-use crate::sync::atomic::{Ordering, fence};
+use crate::sync::atomic::{AtomicU64, Ordering, fence};
 use crate::sync::yield_now;
 use crate::table::{Extent, Sweep, Table, hash, hash_predictably};
 // Not of `sync`: what the test notes is no step of it.
 use parking_lot::Mutex;
-use quintet_base::{Bytes, SpaceId, Timestamp, TxnId};
+use quintet_base::{SpaceId, Timestamp, TxnId};
 use quintet_interleave::explore::{explore, finds, planted};
 use quintet_interleave::scope;
 use std::collections::{BTreeMap, HashMap};
 use std::mem::ManuallyDrop;
+use std::ops::Bound;
 
 pub const SPACE: SpaceId = SpaceId(7);
 
@@ -62,6 +63,10 @@ pub struct World {
     locks: LockTable,
     pub table: ManuallyDrop<Table>,
     generations: Mutex<Vec<Generation>>,
+    /// As `Shared::frozen`.
+    frozen: AtomicU64,
+    /// By commit, which of its changes are marked in the log; `None`: it has its place, and has not filled it.
+    marked: Mutex<BTreeMap<Timestamp, Option<Vec<Key>>>>,
     done: Mutex<BTreeMap<Timestamp, Done>>,
     seen: Mutex<Vec<Seen>>,
 }
@@ -77,6 +82,8 @@ impl World {
             locks: LockTable::new(),
             table: ManuallyDrop::new(Table::new()),
             generations: Mutex::new(vec![(Timestamp::ZERO, HashMap::new())]),
+            frozen: AtomicU64::new(0),
+            marked: Mutex::default(),
             done: Mutex::default(),
             seen: Mutex::default(),
         }
@@ -191,6 +198,7 @@ impl World {
             entries.iter().for_each(|entry| entry.unlock());
             return Outcome::Wanted;
         }
+        let frozen_before = self.frozen.load(Ordering::SeqCst);
         let valid_before =
             !early || self.validate(seat, snapshot, Timestamp(u64::MAX), reads, &guard);
         seat.set_reserving();
@@ -201,6 +209,7 @@ impl World {
                 writes: writes.to_vec(),
             };
             self.done.lock().insert(timestamp, done);
+            self.marked.lock().insert(timestamp, None);
         });
         seat.set_timestamp(timestamp);
         let locked_late = !late || self.lock(seat, snapshot, writes, &guard, &mut entries);
@@ -210,10 +219,19 @@ impl World {
         };
         if !valid || !locked_late {
             self.done.lock().remove(&timestamp);
+            self.marked.lock().insert(timestamp, Some(Vec::new()));
             entries.iter().for_each(|entry| entry.unlock());
             return Outcome::Refused;
         }
+        let frozen = match planted("commit: asks for the freeze before its place") {
+            true => frozen_before,
+            false => self.frozen.load(Ordering::SeqCst),
+        };
+        let marked = writes.iter().zip(&entries);
+        let marked = marked.filter(|(_, entry)| entry.newest().0 <= frozen);
+        let marked = marked.map(|(key, _)| *key).collect();
         let row = self.log.fill(timestamp);
+        self.marked.lock().insert(timestamp, Some(marked));
         if planted("commit: let go before the install") {
             entries.iter().for_each(|entry| entry.unlock());
         }
@@ -308,12 +326,36 @@ impl World {
         })
     }
 
+    /// As `compact::freeze`.
+    fn freeze(&self) -> Timestamp {
+        if !planted("pass: does not say that it freezes") {
+            self.frozen.store(u64::MAX, Ordering::SeqCst);
+        }
+        let frozen = self.log.end();
+        self.frozen.store(frozen.0, Ordering::SeqCst);
+        frozen
+    }
+
+    /// Records whose changes are marked in the log behind a position, once it is filled up to another one.
+    fn marked(&self, from: Timestamp, upto: Timestamp) -> Vec<Key> {
+        loop {
+            let marked = self.marked.lock();
+            let behind = marked.range((Bound::Excluded(from), Bound::Included(upto)));
+            let keys: Option<Vec<&Vec<Key>>> = behind.map(|(_, keys)| keys.as_ref()).collect();
+            match keys {
+                Some(keys) => return keys.into_iter().flatten().copied().collect(),
+                None => drop(marked),
+            }
+            yield_now();
+        }
+    }
+
     /// As `compact`: merges, publishes, evicts what it may.
     fn pass(&self) {
-        let frozen = self.log.end();
-        let mut state = self.generations.lock().last().expect("one").1.clone();
+        let frozen = self.freeze();
+        let (posted, mut state) = self.generations.lock().last().expect("one").clone();
         let readers = self.seats.readers(|| self.log.end()).and(frozen);
-        for key in [A, B] {
+        for key in self.marked(posted, frozen) {
             let guard = quintet_index::pin();
             let Some(entry) = self.table.find(hash(SPACE, key), SPACE, key, &guard) else {
                 continue;
@@ -456,6 +498,8 @@ fn commit_eviction_is_not_noticed() {
     for (mistake, within) in [
         ("entry: the dead look free", 5000),
         ("pass: nobody reads", 1000),
+        ("pass: does not say that it freezes", 20_000),
+        ("commit: asks for the freeze before its place", 5000),
     ] {
         finds(mistake, within, eviction_is_not_noticed);
     }

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::snapshot::Snapshot;
 use crate::{Committed, ConflictKind, Error, Posting, Tc, TcConfig, Txn};
 use quintet_base::{Bytes, Durability, Level};
 use quintet_dc::{DataComponent, Direction, KeyRange, MemoryMedium, MemoryStore};
@@ -152,7 +151,7 @@ fn what_leaves_during_a_pass_is_passed_over_by_nobody() {
 
     let running = open();
     (0..LEAVE + STAY).for_each(|number| running.insert(number));
-    let snapshot = Snapshot::by_key(running.tc.shared());
+    let snapshot = crate::compact::freeze(running.tc.shared());
     for number in 0..LEAVE {
         assert_eq!(running.take(), number);
         if number % 250 == 0 {

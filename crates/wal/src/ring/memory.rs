@@ -132,6 +132,14 @@ impl Memory {
         self.base
     }
 
+    /// The address of the first of some bytes, if all of them are in the buffer.
+    pub fn find(&self, bytes: &[u8]) -> Option<NonNull<u8>> {
+        let begin = bytes.as_ptr().addr().checked_sub(self.base.addr().get())?;
+        let end = begin.checked_add(bytes.len())?;
+        // SAFETY: inside the allocation, as looked at; its size fits `isize` because it has a layout.
+        (end <= self.bytes).then(|| unsafe { self.base.add(begin) })
+    }
+
     /// What is there, with the part behind the ring.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -182,7 +190,9 @@ mod tests {
     fn what_was_touched_is_there_and_keeps_its_bytes() {
         let memory = Memory::new(LARGE_BYTES as u64, 4096);
         let pages = memory.large_pages().unwrap();
-        faults(); // what reading them needs is there from now on
+        // What counting needs is there from now on: the code, too, which the system may have put out.
+        let other = Memory::new(LARGE_BYTES as u64, 4096);
+        faults_of_writing(&other, other.large_pages().unwrap().start);
         let (first, second) = (pages.start, pages.start + LARGE_PAGE_BYTES);
         if !memory.touch(first + 77) {
             return; // not on this system

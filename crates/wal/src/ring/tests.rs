@@ -52,6 +52,28 @@ fn write(ring: &Ring) -> u64 {
     end
 }
 
+/// What was found in a record is told from what lies elsewhere, and is the same bytes.
+#[test]
+fn bytes_of_the_ring_last() {
+    let ring = Ring::new(256, 128, 0, u64::MAX / 8);
+    for lap in 0..3 {
+        for _ in 0..2 {
+            let (start, address) = put(&ring, 104).unwrap();
+            // SAFETY: filled, and reclaimed below only.
+            let found = unsafe { std::slice::from_raw_parts(address.as_ptr(), 104) };
+            let row = &found[8..96];
+            let lasting = ring.lasting(row).unwrap();
+            assert_eq!(lasting, &expected(start, 104)[8..96], "lap {lap}");
+            assert!(std::ptr::eq(lasting, row));
+            assert_eq!(ring.lasting(&expected(start, 104)), None);
+            assert_eq!(ring.lasting(&[]), None);
+        }
+        write(&ring);
+        // SAFETY: nobody reads any more.
+        unsafe { ring.reclaim(ring.written()) };
+    }
+}
+
 /// A ring of 256 bytes for records of 8 to 128, over many laps: every overhang of the record that
 /// crosses the end of a lap occurs, 0 included, and whatever is written is what was filled.
 #[test]
