@@ -53,7 +53,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const LONG_CHAIN: usize = 64;
 
 /// How much of a pass it is to go through the log, the rest being what STORE is told; both as shares of all.
-const LOG: (f64, f64) = (0.0, 0.5);
+const LOG: (f64, f64) = (0.0, 0.3);
 const MERGE: (f64, f64) = (LOG.1, 1.0);
 
 /// How far ahead the log is asked for: what is found in it meanwhile takes longer than memory does.
