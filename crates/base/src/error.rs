@@ -437,6 +437,12 @@ impl SqlError {
         )
     }
 
+    /// `55P03`: a lock was waited for as long as `lock_timeout` says.
+    pub fn lock_timeout() -> SqlError {
+        let message = "canceling statement due to lock timeout";
+        SqlError::new(SqlState::LOCK_NOT_AVAILABLE, message)
+    }
+
     /// `XX000`: a bug of ours that could be contained to one statement.
     pub fn internal(what: impl fmt::Display) -> SqlError {
         SqlError::new(SqlState::INTERNAL_ERROR, what.to_string())

@@ -86,6 +86,17 @@ pub(crate) struct Activation {
 /// Operations between two looks at the cancel flag.
 const OPERATIONS_PER_CHECK: u32 = 1024;
 
+/// What a step came to. One that would go on waiting for a lock, and has waited long enough, fails: a handler may take that.
+fn patient(done: Result<Next, Stop>, context: &Context<'_>) -> Result<Next, Stop> {
+    match done {
+        Err(Stop::Blocked(_)) if context.host.has_given_up() => {
+            context.txn.give_up_waiting();
+            Err(Stop::Error(SqlError::lock_timeout()))
+        }
+        done => done,
+    }
+}
+
 /// Why a routine does not go on.
 enum Next {
     /// Another routine begins, or the caller goes on.
@@ -182,7 +193,7 @@ impl Call {
                 true => self.steps_in_guise(program, body, direct, context, workspace),
                 false => self.steps(program, body, direct, context, workspace),
             };
-            match done {
+            match patient(done, context) {
                 Ok(Next::Switched) => {}
                 Ok(Next::Over(rows)) => {
                     workspace.point.give_back(&mut self.frame);

@@ -67,6 +67,8 @@ pub(crate) struct SessionHost {
     pub planning_until: Option<u64>,
     /// Planning was given up for that.
     pub planned_too_long: Arc<AtomicBool>,
+    /// What the statement waits for it has waited for as long as `lock_timeout` lets it.
+    pub given_up: Cell<bool>,
     /// Of the transaction.
     pub read_only: bool,
     /// What the transaction is called by `txid_current`; 0 until it is asked for.
@@ -357,6 +359,10 @@ impl quintet_ir::Host for SessionHost {
             self.moment_is_over.set(true);
         }
         told
+    }
+
+    fn has_given_up(&self) -> bool {
+        self.given_up.take()
     }
 
     fn statement_time(&self) -> i64 {

@@ -21,6 +21,8 @@ pub struct Pause(pub(crate) Reason);
 
 pub(crate) enum Reason {
     Row(quintet_tc::Wait),
+    /// A row that a statement has come to while it ran.
+    OfRun(quintet_tc::Wait),
     /// And when to look for a ring of waits.
     Advisory(advisory::Turn, alarms::Sleep),
     Turn(TurnWait),
@@ -44,11 +46,18 @@ impl Pause {
         matches!(
             self.0,
             Reason::Row(_)
+                | Reason::OfRun(_)
                 | Reason::Advisory(..)
                 | Reason::Sleep(_)
                 | Reason::Turn(_)
                 | Reason::Batch(_)
         )
+    }
+
+    /// True if the session itself fails the statement when it has waited for too long
+    /// ([`Session::give_up_waiting`](crate::Session::give_up_waiting)); else a cancel request does.
+    pub fn may_be_given_up(&self) -> bool {
+        matches!(self.0, Reason::OfRun(_))
     }
 
     /// True if `lock_timeout` says how long it may take.
@@ -62,7 +71,7 @@ impl Future for Pause {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         match &mut self.0 {
-            Reason::Row(wait) => Pin::new(wait).poll(context),
+            Reason::Row(wait) | Reason::OfRun(wait) => Pin::new(wait).poll(context),
             Reason::Advisory(turn, look) => match Pin::new(turn).poll(context) {
                 Poll::Pending => Pin::new(look).poll(context),
                 ready => ready,

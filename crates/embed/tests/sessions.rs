@@ -772,6 +772,7 @@ fn pg_settings_are_those_of_the_session() {
         rows(&mut c, counted),
         [
             "idle_in_transaction_session_timeout|0|ms",
+            "idle_session_timeout|0|ms",
             "lock_timeout|0|ms",
             "statement_timeout|7000|ms",
             "work_mem|262144|kB"

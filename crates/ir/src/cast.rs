@@ -109,7 +109,7 @@ pub fn cast_context(from: SqlType, to: SqlType) -> Option<CastContext> {
     if to == Cstring {
         return (category(from) == Category::String).then_some(Explicit);
     }
-    if from == Record && category(to) == Category::String {
+    if matches!(from, Record | Void) && category(to) == Category::String {
         return Some(Assignment);
     }
     if to == Unknown || matches!(from, Void | Record) || matches!(to, Void | Record) {

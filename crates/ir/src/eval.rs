@@ -99,6 +99,10 @@ pub trait Host {
     fn is_overdue(&self) -> bool {
         false
     }
+    /// Whether what a statement has to wait for was waited for as long as a lock may be; said once.
+    fn has_given_up(&self) -> bool {
+        false
+    }
     /// Whether the user may do what a statement needs.
     ///
     /// # Errors

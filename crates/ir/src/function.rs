@@ -111,7 +111,9 @@ pub use domain::HOLDS as DOMAIN_HOLDS;
 pub use encoding::quoted_identifier;
 pub use json::make::{MARK as JSON_MARK, ROW as JSON_ROW, write_json};
 pub use range::RANGES;
-pub use system::{CURRENT_OF, HIDES_ROWS, IS_ALLOWED, IS_ONE_OF, IS_REPLICA, PUT_OFF, REFUSE_ROW};
+pub use system::{
+    CURRENT_OF, HIDES_ROWS, IS_ALLOWED, IS_ONE_OF, IS_REPLICA, PUT_OFF, REFUSE_ROW, SAMPLED,
+};
 pub use variadic::{Called, other_call};
 
 /// When a function gives the same answer for the same arguments.

@@ -217,6 +217,10 @@ macro_rules! ask_the_session {
             self.host.is_overdue()
         }
 
+        fn has_given_up(&self) -> bool {
+            self.host.has_given_up()
+        }
+
         fn database(&self) -> &str {
             self.host.database()
         }

@@ -81,6 +81,7 @@ enum Close {
 struct TimeLimits {
     statement: Option<Duration>,
     idle_in_transaction: Option<Duration>,
+    idle: Option<Duration>,
 }
 
 /// A statement that was answered but whose commit, at Sync, is still to come.
@@ -362,10 +363,14 @@ impl Connection {
             desks::home().await;
         }
         make_room(&mut self.input, end);
-        let limit = match self.session.status() {
-            TransactionStatus::Idle => None,
-            TransactionStatus::Open | TransactionStatus::Failed => self.limits.idle_in_transaction,
+        // Who sends what a COPY puts in is not idle.
+        let (limit, timed_out) = match self.session.status() {
+            TransactionStatus::Idle => (self.limits.idle, Idle::Session),
+            TransactionStatus::Open | TransactionStatus::Failed => {
+                (self.limits.idle_in_transaction, Idle::InTransaction)
+            }
         };
+        let limit = limit.filter(|_| !self.copying);
         self.presence.set_busy(false);
         if let Some(read) = self.read_soon().await {
             return self.has_read(read);
@@ -380,10 +385,7 @@ impl Connection {
                         self.pass_on().await?;
                     }
                 }
-                () = after(limit) => return Err(Close::Fatal(SqlError::new(
-                    SqlState(*b"25P03"),
-                    "terminating connection due to idle-in-transaction timeout",
-                ))),
+                () = after(limit) => return Err(Close::Fatal(timed_out.error())),
             }
         }
     }
@@ -499,7 +501,26 @@ impl Connection {
             statement: limit("statement_timeout"),
             idle_in_transaction: limit("idle_in_transaction_session_timeout")
                 .or(self.entrance.config.idle_in_transaction_timeout),
+            idle: limit("idle_session_timeout"),
         };
+    }
+}
+
+/// How a client has waited for too long with its next statement.
+#[derive(Clone, Copy)]
+enum Idle {
+    Session,
+    InTransaction,
+}
+
+impl Idle {
+    fn error(self) -> SqlError {
+        let (state, what) = match self {
+            Idle::Session => (SqlState(*b"57P05"), "idle-session"),
+            Idle::InTransaction => (SqlState(*b"25P03"), "idle-in-transaction"),
+        };
+        let message = format!("terminating connection due to {what} timeout");
+        SqlError::new(state, message)
     }
 }
 

@@ -463,6 +463,25 @@ async fn idling_inside_a_transaction_ends_when_its_time_is_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn idling_outside_of_transactions_ends_when_its_time_is_over() {
+    let running = start().await;
+    let mut client = running.client().await;
+    client.query("set idle_session_timeout = '50ms'").await;
+    client.query("begin").await;
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    let commit = client.query("commit").await;
+    assert_eq!(
+        commit, "C(COMMIT) Z(I)",
+        "inside a transaction nobody minds"
+    );
+    let farewell = client.until_ready().await;
+    assert_eq!(
+        farewell,
+        "E(FATAL 57P05 terminating connection due to idle-session timeout) closed"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn shutdown_tells_the_idle_and_waits_for_the_busy() {
     let running = start().await;
     let mut holder = locked(&running).await;

@@ -249,7 +249,11 @@ impl Catalog {
                     replace(&mut next.extensions, number, value.as_deref())?;
                 }
                 (RecordKey::Type(number), value) => {
-                    replace(&mut next.types, number, value.as_deref())?;
+                    let record = value.as_deref().map(records::read_type).transpose()?;
+                    match record {
+                        Some(record) => next.types.insert(number, Arc::new(record)),
+                        None => next.types.remove(&number),
+                    };
                 }
                 (key @ (RecordKey::Partitioning(_) | RecordKey::Partition(_)), value) => {
                     next.divisions.put(key, value.as_deref(), &mut divided)?;

@@ -7,11 +7,12 @@
 //! A check names the value as often as it likes, so the expression is written out as often; one that may not be run twice
 //! is refused.
 
+use crate::catalog::Catalog;
 use crate::coerce;
 use crate::expr::Binder;
 use crate::parse::parse_expression;
 use crate::planner::Planner;
-use crate::records::TypeRecord;
+use crate::records::{DomainRecord, TypeRecord};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use quintet_base::{SqlError, SqlResult, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
@@ -55,6 +56,25 @@ pub(crate) fn condition(
     coerce::convert(planner, expr, SqlType::Bool, CastContext::Assignment)
 }
 
+impl Catalog {
+    /// A domain, and those that it is over, the innermost last; nothing of another type.
+    pub(crate) fn domains_of<'c>(
+        &'c self,
+        record: &'c TypeRecord,
+    ) -> Vec<(&'c TypeRecord, &'c DomainRecord)> {
+        let mut all = Vec::new();
+        let mut next = Some(record);
+        while let Some(record) = next
+            && let Some(domain) = record.domain()
+        {
+            all.push((record, domain));
+            let over = domain.over.and_then(|over| self.user_type(over));
+            next = over.map(|over| &**over);
+        }
+        all
+    }
+}
+
 /// What must hold of a value: each is true or raises its error, NOT NULL first, then by the names of the checks.
 ///
 /// # Errors
@@ -64,9 +84,8 @@ pub(crate) fn conditions(
     record: &TypeRecord,
     value: &Expr,
 ) -> SqlResult<Vec<(String, Expr)>> {
-    let Some(domain) = record.domain() else {
-        return Ok(Vec::new());
-    };
+    let catalog = planner.catalog();
+    let all_over = catalog.domains_of(record);
     let raising = |condition: Expr, constraint: &str| {
         let words = [&*record.schema, &*record.name, constraint];
         let words = words.map(|word| Expr::Const(Value::text(word), SqlType::Text));
@@ -79,28 +98,31 @@ pub(crate) fn conditions(
             ty: SqlType::Bool,
         })
     };
-    let mut all = Vec::with_capacity(domain.checks.len() + 1);
-    if domain.not_null {
+    let mut all = Vec::new();
+    if all_over.iter().any(|(_, domain)| domain.not_null) {
         let is_there = Expr::IsNull {
             input: Box::new(value.clone()),
             negated: true,
         };
         all.push((String::new(), raising(is_there, "")?));
     }
-    let mut checks: Vec<_> = domain.checks.iter().collect();
-    checks.sort_by(|a, b| a.name.cmp(&b.name));
-    // What a domain's text names is found where the domain is.
-    let format = quintet_base::text_format::FormatContext::default();
-    let path = format!("\"{}\", public", record.schema.replace('"', "\"\""));
-    let context = crate::planner::PlanContext {
-        schema: &path,
-        format: &format,
-        ..*planner.context
-    };
-    let inside = Planner::new(&context, "", &[]);
-    for check in checks {
-        let condition = condition(&inside, &check.text, value.clone(), domain.modifier)?;
-        all.push((check.name.clone(), raising(condition, &check.name)?));
+    // Those of the domain that it is over go first.
+    for (own, domain) in all_over.iter().rev() {
+        let mut checks: Vec<_> = domain.checks.iter().collect();
+        checks.sort_by(|a, b| a.name.cmp(&b.name));
+        // What a domain's text names is found where the domain is.
+        let format = quintet_base::text_format::FormatContext::default();
+        let path = format!("\"{}\", public", own.schema.replace('"', "\"\""));
+        let context = crate::planner::PlanContext {
+            schema: &path,
+            format: &format,
+            ..*planner.context
+        };
+        let inside = Planner::new(&context, "", &[]);
+        for check in checks {
+            let condition = condition(&inside, &check.text, value.clone(), domain.modifier)?;
+            all.push((check.name.clone(), raising(condition, &check.name)?));
+        }
     }
     Ok(all)
 }

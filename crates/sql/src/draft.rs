@@ -391,8 +391,7 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Writes a type's record.
     pub fn put_type(&mut self, record: &TypeRecord) -> SqlResult<()> {
-        self.changes
-            .push(records::write(RecordKey::Type(record.id), record)?);
+        self.changes.push(records::write_type(record)?);
         Ok(())
     }
 

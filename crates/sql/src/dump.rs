@@ -31,7 +31,7 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::CoercionForm;
 use quintet_base::objects::name_marked;
 use quintet_base::types::{format_declared, format_type};
-use quintet_base::{RoleId, SqlError, SqlResult, SqlType};
+use quintet_base::{RoleId, SqlError, SqlResult, SqlType, TypeMod};
 use quintet_ir::partition::Partitioning;
 use quintet_ir::schema::{SequenceDef, TableRef};
 use std::sync::Arc;
@@ -107,6 +107,15 @@ impl Catalog {
         }
         for text in self.definitions(|view| self.view_text(view))? {
             add("before", run(), text);
+        }
+        for view in self.views().filter(|view| !is_temporary(&view.schema)) {
+            for (place, default) in &view.defaults {
+                let name = qualified(&view.schema, &view.name);
+                let column = quoted(&view.columns[*place].name);
+                let text = format!("ALTER VIEW {name} ALTER COLUMN {column} SET DEFAULT {default}");
+                let path = format!("{}, public", quoted(&view.schema));
+                add("before", run(), on_path(Some(path), text));
+            }
         }
         for view in self.views_in_order() {
             if self.matview(view.id).is_some_and(|own| own.populated) {
@@ -722,7 +731,11 @@ fn type_text(record: &TypeRecord) -> String {
         }
         TypeKind::Base(_) => String::new(),
         TypeKind::Domain(domain) => {
-            let base = format_declared(domain.base, domain.modifier);
+            // Types that users made are told by their numbers here.
+            let base = match domain.over {
+                Some(over) => format_declared(SqlType::Enum(over), TypeMod::NONE),
+                None => format_declared(domain.base, domain.modifier),
+            };
             let mut text = format!("CREATE DOMAIN {name} AS {base}");
             if let Some(default) = &domain.default {
                 text += &format!(" DEFAULT {}", enclosed(default));

@@ -20,7 +20,7 @@ use crate::parse;
 use crate::planner::Planner;
 use crate::scope::{Scope, ScopeColumn};
 use crate::types;
-use crate::variables::Conflict;
+use crate::variables::{Conflict, Shape};
 use crate::watch;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self, BoolExprType, BoolTestType, Node, NullTestType, a_const};
@@ -250,6 +250,12 @@ impl<'b, 'a> Binder<'b, 'a> {
             self.planner.names_column(found.origin);
         }
         let variable = match self.planner.variables {
+            // A record that is nothing yet is NULL.
+            Some(variables)
+                if variables.whole(&name) == Some(&Shape::Unassigned) && found.is_err() =>
+            {
+                return Ok(Expr::null(SqlType::Record));
+            }
             Some(variables) => variables.resolve(&name),
             None => Ok(None),
         };

@@ -20,6 +20,7 @@ use crate::names::{self, inner, required};
 use crate::planner::{Around, Planner};
 use crate::rewrite::{is_volatile, move_columns, same};
 use crate::row_security;
+use crate::sample;
 use crate::scope::{Output, Scope, ScopeColumn, ScopeTable, TableOid};
 use crate::select::plan_query;
 use crate::system;
@@ -246,9 +247,7 @@ pub(crate) fn bind_item(
         NodeEnum::JoinExpr(join) => bind_join(planner, join, lateral, start),
         NodeEnum::RangeSubselect(subselect) => bind_subselect(planner, subselect, lateral, start),
         NodeEnum::RangeFunction(function) => bind_function(planner, function, lateral, start),
-        NodeEnum::RangeTableSample(sample) => {
-            Err(planner.unsupported("TABLESAMPLE", sample.location))
-        }
+        NodeEnum::RangeTableSample(sample) => sample::bind(planner, sample, start),
         NodeEnum::RangeTableFunc(table) => Err(planner.unsupported("XMLTABLE", table.location)),
         NodeEnum::JsonTable(table) => Err(planner.unsupported("JSON_TABLE", table.location)),
         _ => Err(SqlError::unsupported("this kind of FROM item")),
@@ -296,7 +295,7 @@ pub(crate) fn row_target(planner: &Planner, relation: &RangeVar) -> SqlResult<Ta
     Err(no_relation(planner, relation))
 }
 
-fn no_relation(planner: &Planner, relation: &RangeVar) -> SqlError {
+pub(crate) fn no_relation(planner: &Planner, relation: &RangeVar) -> SqlError {
     let RangeVar {
         schemaname,
         relname,
@@ -367,7 +366,11 @@ fn find_table(planner: &Planner, relation: &RangeVar) -> SqlResult<Option<TableR
     }
 }
 
-fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlResult<From> {
+pub(crate) fn bind_relation(
+    planner: &Planner,
+    relation: &RangeVar,
+    start: usize,
+) -> SqlResult<From> {
     let mut from = starting_at(start);
     let name = alias_or(relation.alias.as_ref(), &relation.relname);
     let own_name = relation.alias.is_none();

@@ -17,6 +17,10 @@ use quintet_ir::Privileges;
 use quintet_ir::plan::{LockStrength, LockTarget, LockWait};
 use std::borrow::Cow;
 
+/// How strong the lock is that a MERGE has on the rows it is going to change, which stand last in FROM: no statement
+/// says this. Neither rights nor policies are those of FOR UPDATE.
+pub(crate) const OF_MERGE: LockClauseStrength = LockClauseStrength::LcsNone;
+
 /// The clauses of a query.
 fn clauses(nodes: &[Node]) -> impl Iterator<Item = &LockingClause> {
     nodes.iter().filter_map(|node| match inner(node) {
@@ -37,6 +41,9 @@ fn named(clause: &LockingClause) -> impl Iterator<Item = &RangeVar> {
 }
 
 fn concerns(clause: &LockingClause, name: &str) -> bool {
+    if clause.strength() == OF_MERGE {
+        return false;
+    }
     clause.locked_rels.is_empty() || named(clause).any(|relation| relation.relname == name)
 }
 
@@ -109,6 +116,11 @@ pub(crate) fn plan_locks(
 ) -> SqlResult<Vec<LockTarget>> {
     let mut targets: Vec<LockTarget> = Vec::new();
     for clause in clauses(&select.locking_clause) {
+        if clause.strength() == OF_MERGE {
+            let target = from.leaves.last().and_then(|leaf| target(leaf, joined));
+            targets.extend(target);
+            continue;
+        }
         if let Some(several) = several {
             let what = words(clause);
             return Err(refuse(format!("{what} is not allowed with {several}")));
@@ -148,28 +160,36 @@ fn lock(
     if optional && let Some(Item::Locked) = item_named(planner, &select.from_clause, &leaf.name) {
         return Err(on_nullable_side(clause));
     }
-    let Source::Table(table) = &leaf.source else {
+    let Some(mut target) = target(leaf, joined) else {
         return Ok(());
     };
-    planner.need_some(table.relation(), Privileges::UPDATE);
-    let wait = match clause.wait_policy() {
+    planner.need_some(target.table.relation(), Privileges::UPDATE);
+    target.wait = match clause.wait_policy() {
         LockWaitPolicy::LockWaitSkip => LockWait::Skip,
         LockWaitPolicy::LockWaitError => LockWait::Refuse,
         _ => LockWait::Block,
     };
-    let strength = strength(clause);
-    let offset = joined.map[leaf.offset];
-    match targets.iter_mut().find(|target| target.offset == offset) {
-        Some(target) if strength == LockStrength::Update => target.strength = strength,
+    target.strength = strength(clause);
+    let mut known = targets.iter_mut();
+    match known.find(|known| known.offset == target.offset) {
+        Some(known) if target.strength == LockStrength::Update => known.strength = target.strength,
         Some(_) => {}
-        None => targets.push(LockTarget {
-            table: table.clone(),
-            offset,
-            strength,
-            wait,
-        }),
+        None => targets.push(target),
     }
     Ok(())
+}
+
+/// A table's rows at its leaf, waited for and locked as strongly as can be.
+fn target(leaf: &Leaf, joined: &Joined) -> Option<LockTarget> {
+    let Source::Table(table) = &leaf.source else {
+        return None;
+    };
+    Some(LockTarget {
+        table: table.clone(),
+        offset: joined.map[leaf.offset],
+        strength: LockStrength::Update,
+        wait: LockWait::Block,
+    })
 }
 
 fn on_nullable_side(clause: &LockingClause) -> SqlError {
@@ -212,6 +232,10 @@ fn item_named(planner: &Planner, items: &[Node], name: &str) -> Option<Item> {
             let own = own.map(|alias| alias.aliasname.clone());
             let own = own.or_else(|| crate::output::figure_name(function_call(function)?));
             (own? == name).then_some(Item::Function)
+        }
+        NodeEnum::RangeTableSample(sample) => {
+            let relation = sample.relation.as_deref()?;
+            item_named(planner, std::slice::from_ref(relation), name)
         }
         NodeEnum::JoinExpr(join) => {
             let is_own = |alias: &pg_query::protobuf::Alias| alias.aliasname == name;

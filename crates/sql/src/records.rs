@@ -38,10 +38,14 @@ const VERSION: u8 = 1;
 const SEQUENCE_VERSION: u8 = 3;
 /// Version of a sequence's record since it has a `counter`.
 const COUNTER_VERSION: u8 = 2;
+/// Version of a view's record that has `defaults` behind it.
+const DEFAULTS_VERSION: u8 = 4;
 /// Version of a view's record: since its `options` are behind it.
 const VIEW_VERSION: u8 = 3;
 /// Version of a view's record since its `check` is behind it.
 const CHECKED_VERSION: u8 = 2;
+/// Version of the record of a domain that is over another one, whose number is behind it.
+const OVER_VERSION: u8 = 2;
 /// Version of a table's record that has `options` behind it; it may have what version 8 has.
 const OPTIONS_VERSION: u8 = 9;
 /// Version of a table's record that is like the next, but an index has entries for trigrams, of which earlier programs know nothing.
@@ -426,6 +430,29 @@ pub(crate) struct ViewRecord {
     /// Written behind that. Records of version 2 end before it.
     #[serde(skip)]
     pub options: ViewOptions,
+    /// What is inserted through it where nothing is given, with the columns' places: SQL text as a table's column has it. Written
+    /// behind the options.
+    #[serde(skip)]
+    pub defaults: Vec<(usize, String)>,
+}
+
+impl ViewRecord {
+    /// What is inserted into one of its columns where nothing is given.
+    pub fn default(&self, place: usize) -> Option<&str> {
+        let mut defaults = self.defaults.iter();
+        let found = defaults.find(|(other, _)| *other == place);
+        found.map(|(_, text)| &**text)
+    }
+
+    /// A column of it as a table would have it.
+    pub fn as_column(&self, place: usize) -> ColumnRecord {
+        let column = &self.columns[place];
+        let plain = ColumnRecord::plain(column.name.clone(), column.ty, column.modifier);
+        ColumnRecord {
+            default: self.default(place).map(str::to_string),
+            ..plain
+        }
+    }
 }
 
 /// What else WITH says of a view, as it was written.
@@ -528,6 +555,10 @@ pub(crate) struct DomainRecord {
     pub default: Option<String>,
     /// Over VALUE.
     pub checks: Vec<DomainCheckRecord>,
+    /// The domain that it is over: what that asks of values holds, too. Written behind the record; the base type and its modifier are
+    /// those of the innermost.
+    #[serde(skip)]
+    pub over: Option<u32>,
 }
 
 impl DomainRecord {
@@ -698,13 +729,36 @@ pub(crate) fn write_sequence(record: &SequenceRecord) -> SqlResult<CatalogChange
     write_as(SEQUENCE_VERSION, RecordKey::Sequence(record.id), record)
 }
 
+/// A type's record as a change that writes it.
+pub(crate) fn write_type(record: &TypeRecord) -> SqlResult<CatalogChange> {
+    let key = RecordKey::Type(record.id);
+    match record.domain().and_then(|domain| domain.over) {
+        Some(over) => write_as(OVER_VERSION, key, &(record, over)),
+        None => write(key, record),
+    }
+}
+
+/// Reads a type's record of any version.
+pub(crate) fn read_type(value: &[u8]) -> SqlResult<TypeRecord> {
+    let [OVER_VERSION, body @ ..] = value else {
+        return read(value);
+    };
+    let (mut record, over): (TypeRecord, u32) =
+        postcard::from_bytes(body).map_err(|_| damaged("unreadable body"))?;
+    if let TypeKind::Domain(domain) = &mut record.kind {
+        domain.over = Some(over);
+    }
+    Ok(record)
+}
+
 /// A view's record as a change that writes it.
 pub(crate) fn write_view(record: &ViewRecord) -> SqlResult<CatalogChange> {
-    write_as(
-        VIEW_VERSION,
-        RecordKey::View(record.id),
-        &(record, record.check, &record.options),
-    )
+    let key = RecordKey::View(record.id);
+    let (check, options, defaults) = (record.check, &record.options, &record.defaults);
+    match defaults.is_empty() {
+        true => write_as(VIEW_VERSION, key, &(record, check, options)),
+        false => write_as(DEFAULTS_VERSION, key, &(record, check, options, defaults)),
+    }
 }
 
 /// A table's record as a change that writes it.
@@ -834,6 +888,17 @@ pub(crate) fn read_role(value: &[u8]) -> SqlResult<RoleRecord> {
 /// Reads a view's record of any version.
 pub(crate) fn read_view(value: &[u8]) -> SqlResult<ViewRecord> {
     match value {
+        [DEFAULTS_VERSION, body @ ..] => {
+            type Parts = (ViewRecord, CheckOption, ViewOptions, Vec<(usize, String)>);
+            let (record, check, options, defaults): Parts =
+                postcard::from_bytes(body).map_err(|_| damaged("unreadable body"))?;
+            Ok(ViewRecord {
+                check,
+                options,
+                defaults,
+                ..record
+            })
+        }
         [VIEW_VERSION, body @ ..] => {
             let (record, check, options): (ViewRecord, CheckOption, ViewOptions) =
                 postcard::from_bytes(body).map_err(|_| damaged("unreadable body"))?;

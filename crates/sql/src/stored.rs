@@ -10,7 +10,9 @@ use crate::domain;
 use crate::expr::Binder;
 use crate::parse::parse_expression;
 use crate::planner::{NOTHING_DYNAMIC, PlanContext, Planner, Who, note_depth};
-use crate::records::{CheckRecord, ColumnRecord, IndexRecord, SequenceRecord, TableRecord};
+use crate::records::{
+    CheckRecord, ColumnRecord, IndexRecord, SequenceRecord, TableRecord, ViewRecord,
+};
 use crate::scope::Scope;
 use quintet_base::row::RowLayout;
 use quintet_base::text_format::FormatContext;
@@ -77,19 +79,51 @@ pub(crate) fn without_texts(record: &TableRecord) -> Option<TableRecord> {
     Some(bare)
 }
 
+/// What a view puts where nothing is given, by the places of its columns.
+///
+/// # Errors
+/// What reading the texts says.
+pub(crate) fn defaults_of_view(
+    catalog: &Catalog,
+    view: &ViewRecord,
+) -> SqlResult<Vec<(usize, Expr)>> {
+    let format = FormatContext::default();
+    let path = path_at(&view.schema);
+    let context = context_at(catalog, &view.schema, &path, &format);
+    let planner = Planner::new(&context, "", &[]);
+    let bound = view.defaults.iter().map(|(place, text)| {
+        let value = default(&planner, text, &view.as_column(*place))?;
+        Ok((*place, value))
+    });
+    bound.collect()
+}
+
+/// What a text names without a schema is there, or where everybody looks.
+fn path_at(schema: &str) -> String {
+    format!("\"{}\", public", schema.replace('"', "\"\""))
+}
+
+fn context_at<'c>(
+    catalog: &'c Catalog,
+    schema: &str,
+    path: &'c str,
+    format: &'c FormatContext,
+) -> PlanContext<'c> {
+    PlanContext {
+        catalog,
+        schema: path,
+        user: Who::within(schema),
+        database: "",
+        format,
+        dynamic: &NOTHING_DYNAMIC,
+    }
+}
+
 /// A table from its record. Sequences that defaults name must be in the catalogue already.
 pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableDef> {
     let format = FormatContext::default();
-    // What its text names without a schema is there, or where everybody looks.
-    let path = format!("\"{}\", public", record.schema.replace('"', "\"\""));
-    let context = PlanContext {
-        catalog,
-        schema: &path,
-        user: Who::within(&record.schema),
-        database: "",
-        format: &format,
-        dynamic: &NOTHING_DYNAMIC,
-    };
+    let path = path_at(&record.schema);
+    let context = context_at(catalog, &record.schema, &path, &format);
     let planner = Planner::new(&context, "", &[]);
     let columns: SqlResult<Vec<ColumnDef>> =
         record.columns.iter().map(|c| column(&planner, c)).collect();

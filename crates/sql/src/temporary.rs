@@ -168,7 +168,7 @@ impl CatalogChange {
             RecordKey::Sequence(_) => records::read_sequence(value).map(|record| record.schema),
             RecordKey::Routine(_) => records::read_routine(value).map(|record| record.schema),
             RecordKey::View(_) => records::read_view(value).map(|record| record.schema),
-            RecordKey::Type(_) => records::read::<TypeRecord>(value).map(|record| record.schema),
+            RecordKey::Type(_) => records::read_type(value).map(|record| record.schema),
             RecordKey::Trigger(_) => {
                 let table = records::read_trigger(value).map(|record| record.table.0);
                 return table.is_ok_and(|table| TEMPORARY.contains(&table) == self.is_temporary());

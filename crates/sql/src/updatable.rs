@@ -33,6 +33,7 @@ use crate::rewrite::move_columns;
 use crate::routine::has_subquery;
 use crate::row_security::{self, Check, Command, PartOf, RowChecks, Words, add};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::stored::defaults_of_view;
 use crate::system::is_system_table;
 use crate::variables::Variables;
 use crate::view::context_within;
@@ -82,6 +83,8 @@ struct Seen {
     barrier: usize,
     /// What is needed below it to read what it shows.
     reads: Vec<Need>,
+    /// Its own defaults, by the places of the columns in the table.
+    defaults: Vec<(usize, Expr)>,
 }
 
 struct SeenColumn {
@@ -226,6 +229,18 @@ impl Target {
             false => planner.need_of_view(view.id, needs),
         }
         Ok(target)
+    }
+
+    /// What the view itself puts into a column of the table where nothing is given.
+    pub fn own_default(&self, place: usize) -> Option<&Expr> {
+        match &self.seen {
+            Some(seen) => {
+                let mut defaults = seen.defaults.iter();
+                let found = defaults.find(|(other, _)| *other == place);
+                found.map(|(_, default)| default)
+            }
+            None => self.table.columns[place].default.as_ref(),
+        }
     }
 
     /// The number of what the statement names.
@@ -600,6 +615,18 @@ fn through(
     if view.options.is_barrier() {
         barrier = conditions.len();
     }
+    let defaults = defaults_of_view(planner.catalog(), view)?;
+    let mut places = defaults.iter().map(|(number, _)| &columns[*number].place);
+    if let (Doing::Insert, Some(Err(fixed))) = (doing, places.find(|place| place.is_err())) {
+        return Err(fixed.error(doing));
+    }
+    let defaults = defaults.into_iter();
+    let at_place =
+        |(number, default)| Some((*columns.get::<usize>(number)?.place.as_ref().ok()?, default));
+    let defaults: Vec<(usize, Expr)> = defaults.filter_map(at_place).collect();
+    for (place, default) in &defaults {
+        Arc::make_mut(&mut table).columns[*place].default = Some(default.clone());
+    }
     let seen = Seen {
         view: Arc::clone(view),
         columns,
@@ -607,6 +634,7 @@ fn through(
         owners,
         barrier,
         reads,
+        defaults,
     };
     Ok(Target {
         table,

@@ -456,8 +456,9 @@ fn bind_value(
     }
     refuse_identity(binder.planner, column, target.location)?;
     if let Some(NodeEnum::SetToDefault(_)) = inner(value) {
-        // A view's column has no default of its own.
-        return Ok(Expr::null(column.ty));
+        // The table's does not count.
+        let own = of.own_default(number).cloned();
+        return Ok(own.unwrap_or_else(|| Expr::null(column.ty)));
     }
     let here = binder.planner.at(names::location(value));
     let bound = binder.bind(value)?;

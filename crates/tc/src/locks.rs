@@ -265,6 +265,14 @@ impl LockTable {
         }
     }
 
+    /// Takes a transaction out of the queue that it waits in, if it still does; it goes on without that lock.
+    pub fn give_up(&self, txn: TxnId) {
+        let hash = self.waiting.lock().remove(&txn);
+        if let Some(hash) = hash {
+            self.leave_queue(txn, hash);
+        }
+    }
+
     /// Forgets that a transaction waits (it gave up).
     pub fn stop_waiting(&self, txn: TxnId) {
         self.waiting.lock().remove(&txn);
@@ -621,6 +629,22 @@ mod tests {
             }
         }
         assert!(refused > 300 && queued > 3_000, "{refused}, {queued}");
+    }
+
+    #[test]
+    fn who_gives_up_waiting_is_in_nobodys_way_and_may_ask_again() {
+        let table = LockTable::new();
+        assert_eq!(ask(&table, 1, "a", Exclusive), "granted");
+        assert_eq!(ask(&table, 2, "b", Exclusive), "granted");
+        assert_eq!(ask(&table, 2, "a", Exclusive), "waits");
+        table.give_up(TxnId(2));
+        assert_eq!(ask(&table, 1, "b", Exclusive), "waits", "no ring");
+        release(&table, 1, "a");
+        assert_eq!(ask(&table, 3, "a", Exclusive), "granted");
+        assert_eq!(ask(&table, 2, "a", Exclusive), "waits");
+        table.give_up(TxnId(2));
+        table.give_up(TxnId(2));
+        assert_eq!(ask(&table, 2, "b", Exclusive), "held");
     }
 
     #[test]

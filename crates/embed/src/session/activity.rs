@@ -101,8 +101,8 @@ impl Session {
     pub(super) fn show_step(&mut self, step: &SqlResult<Step>) {
         if let Ok(Step::Wait(Pause(reason))) = step {
             let event = match reason {
-                Reason::Row(_) if self.waits_for_table() => Event::Table,
-                Reason::Row(_) => Event::Row,
+                Reason::Row(_) | Reason::OfRun(_) if self.waits_for_table() => Event::Table,
+                Reason::Row(_) | Reason::OfRun(_) => Event::Row,
                 Reason::Turn(_) => Event::Line,
                 Reason::Batch(_) => Event::Batch,
                 Reason::Advisory(..) => Event::Advisory,

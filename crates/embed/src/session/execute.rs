@@ -21,7 +21,7 @@ use quintet_sql::command::{Command, Declare, Planned};
 use quintet_tc::Txn;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// What `pull` came back with.
 pub(super) enum Pulled {
@@ -628,7 +628,7 @@ impl Session {
                     }
                 }
                 Ok(None) => return Ok(Pulled::End),
-                Err(stop) => return stopped(stop, context.cancel),
+                Err(stop) => return stopped(stop, &context),
             }
         }
     }
@@ -646,7 +646,7 @@ impl Session {
                 *rows = result.into();
                 Ok(Pulled::End)
             }
-            Err(stop) => stopped(stop, context.cancel),
+            Err(stop) => stopped(stop, &context),
         }
     }
 
@@ -717,11 +717,12 @@ fn is_query(planned: &Planned) -> bool {
 }
 
 /// What a run that has stopped comes out as.
-fn stopped(stop: Stop, cancel: &AtomicBool) -> SqlResult<Pulled> {
+fn stopped(stop: Stop, context: &Context<'_>) -> SqlResult<Pulled> {
     match stop {
         // Interrupted while it waited: the place in the queue goes with the transaction.
-        Stop::Blocked(_) if cancel.swap(false, Ordering::AcqRel) => Err(canceled()),
-        Stop::Blocked(wait) => Ok(Pulled::Wait(Pause(Reason::Row(wait)))),
+        Stop::Blocked(_) if context.cancel.swap(false, Ordering::AcqRel) => Err(canceled()),
+        Stop::Blocked(_) if context.host.has_given_up() => Err(SqlError::lock_timeout()),
+        Stop::Blocked(wait) => Ok(Pulled::Wait(Pause(Reason::OfRun(wait)))),
         Stop::Error(error) => Err(error),
         Stop::Commit => Ok(Pulled::Commit),
         Stop::Ask => Ok(Pulled::Ask),

@@ -316,6 +316,7 @@ impl Session {
             cancel: Arc::clone(&cancel),
             planning_until: None,
             planned_too_long: Arc::default(),
+            given_up: Cell::new(false),
             read_only: false,
             number: Cell::new(0),
             numbers: Arc::clone(&db.numbers),
@@ -406,6 +407,13 @@ impl Session {
     /// A message of the client begins: nobody who interrupted before meant it.
     pub fn begin_message(&self) {
         self.cancel.store(false, Ordering::Release);
+        self.host.given_up.set(false);
+    }
+
+    /// The lock that the session waits for was waited for long enough: the statement fails with 55P03, which a routine may handle,
+    /// unless it has the lock by now. Only after a pause that [`may_be_given_up`](crate::Pause::may_be_given_up).
+    pub fn give_up_waiting(&mut self) {
+        self.host.given_up.set(true);
     }
 
     /// Runs `work`, which plans, on a thread that others wait for. `None`: it takes longer than a moment, and is to be done again
@@ -446,7 +454,7 @@ impl Session {
     }
 
     /// A time limit setting (`statement_timeout`, `lock_timeout`,
-    /// `idle_in_transaction_session_timeout`) in milliseconds, if one is set.
+    /// `idle_in_transaction_session_timeout`, `idle_session_timeout`) in milliseconds, if one is set.
     pub fn time_limit(&self, name: &str) -> Option<u64> {
         self.host.settings.milliseconds(name)
     }

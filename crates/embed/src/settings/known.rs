@@ -182,6 +182,13 @@ pub(super) const KNOWN: &[Known] = &[
         "Ends a session that idles inside a transaction.",
     ),
     known(
+        "idle_session_timeout",
+        "0",
+        Kind::Milliseconds,
+        None,
+        "Ends a session that idles outside of transactions.",
+    ),
+    known(
         "in_hot_standby",
         "off",
         Kind::Fixed,

@@ -7,7 +7,8 @@ use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
 use crate::privilege::Need;
 use quintet_base::SqlType::{
-    Bool, Float8, Int4, Int8, Name, NameArray, Oid, OidArray, RegClass, Text, Unknown, Uuid, Void,
+    Bool, Float4, Float8, Int4, Int8, Name, NameArray, Oid, OidArray, RegClass, Text, Unknown,
+    Uuid, Void,
 };
 use quintet_base::value::Array;
 use quintet_base::{
@@ -39,6 +40,9 @@ pub const PUT_OFF: &str = "put_off()";
 
 /// The name of the function that refuses a row that a policy does not let through, with this message.
 pub const REFUSE_ROW: &str = "refuse_row()";
+
+/// The name of the function that says whether a row is in a sample of so many percent, by a seed and the row's key.
+pub const SAMPLED: &str = "sampled()";
 
 /// The name of the function that gives a part of the key of the row that a cursor stands on, of a table with this number and name.
 pub const CURRENT_OF: &str = "current_of()";
@@ -205,6 +209,52 @@ fn replica(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(host.is_replica()))
 }
 
+/// Rows with the same key are in the same samples with a seed.
+fn sampled(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let wrong = |state: &[u8; 5], message: &str| Err(SqlError::new(SqlState(*state), message));
+    let [percent, seed, key @ ..] = args else {
+        return Err(SqlError::internal("a sample of nothing"));
+    };
+    let (Value::Float4(percent), Value::Float8(seed)) = (percent, seed) else {
+        return match percent.is_null() {
+            true => wrong(b"2202H", "TABLESAMPLE parameter cannot be null"),
+            false => wrong(b"2202G", "TABLESAMPLE REPEATABLE parameter cannot be null"),
+        };
+    };
+    let percent = f64::from(*percent);
+    if !(0.0..=100.0).contains(&percent) {
+        return wrong(b"2202H", "sample percentage must be between 0 and 100");
+    }
+    let mut hash = mixed(seed.to_bits());
+    for value in key {
+        match (value.as_i64(), value.as_str()) {
+            (Some(number), _) => hash = mixed(hash ^ number as u64),
+            (None, Some(text)) => {
+                hash = text
+                    .bytes()
+                    .fold(hash, |h, byte| mixed(h ^ u64::from(byte)))
+            }
+            (None, None) => {
+                let shown = format!("{value:?}");
+                hash = shown
+                    .bytes()
+                    .fold(hash, |h, byte| mixed(h ^ u64::from(byte)));
+            }
+        }
+    }
+    // Of 32 bits: 100 percent are all of them.
+    let bound = (percent / 100.0 * f64::from(u32::MAX) + percent / 100.0).round();
+    Ok(Value::Bool(((hash >> 32) as f64) < bound))
+}
+
+/// A number whose bits hang together with none of another's (the last step of SplitMix64).
+fn mixed(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
 fn put_off(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let [Value::Oid(trigger), Value::Bool(deferred), arguments @ ..] = args else {
         return Err(SqlError::internal("nothing is put off"));
@@ -346,6 +396,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new(PUT_OFF, &[Oid, Bool, Unknown], Bool, put_off)
         .variadic()
         .volatile()
+        .lenient(),
+    new(SAMPLED, &[Float4, Float8, Unknown], Bool, sampled)
+        .variadic()
         .lenient(),
     new(IS_REPLICA, &[], Bool, replica).stable(),
     new(HIDES_ROWS, &[Oid, Oid], Bool, hides_rows).stable(),

@@ -378,6 +378,7 @@ impl Connection {
             .time_limit("lock_timeout")
             .map(Duration::from_millis);
         let limit = limit.filter(|_| pause.is_for_a_lock());
+        let of_run = pause.may_be_given_up();
         loop {
             let ahead = self.input.len() < READ_AHEAD_BYTES;
             tokio::select! {
@@ -385,8 +386,13 @@ impl Connection {
                 () = &mut pause => return Ok(()),
                 () = self.seat.wake.notified() => return Ok(()),
                 () = after(limit) => {
-                    self.lock_timed_out = true;
-                    self.seat.interrupt();
+                    match of_run {
+                        true => self.session.give_up_waiting(),
+                        false => {
+                            self.lock_timed_out = true;
+                            self.seat.interrupt();
+                        }
+                    }
                     return Ok(());
                 }
                 read = self.io.read_buf(&mut self.input), if ahead => {
@@ -411,14 +417,13 @@ impl Connection {
         if self.seat.phase() == Phase::Closing {
             return Err(Close::Fatal(shutting_down()));
         }
-        let because =
-            |state, reason| SqlError::new(state, format!("canceling statement due to {reason}"));
         if lock_timed_out {
-            return Ok(because(SqlState::LOCK_NOT_AVAILABLE, "lock timeout"));
+            return Ok(SqlError::lock_timeout());
         }
         let fired = |watchdog: &Watchdog| watchdog.fired.load(Ordering::Acquire);
         if watchdog.is_some_and(fired) {
-            return Ok(because(SqlState::QUERY_CANCELED, "statement timeout"));
+            let message = "canceling statement due to statement timeout";
+            return Ok(SqlError::new(SqlState::QUERY_CANCELED, message));
         }
         Ok(error)
     }

@@ -95,7 +95,9 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
     if let Some(planned) = change_owner(planner, statement, relation, tag)? {
         return Ok(planned);
     }
-    if tag == "ALTER VIEW"
+    let of_default =
+        |command: &&AlterTableCmd| command.subtype() == AlterTableType::AtColumnDefault;
+    if (tag == "ALTER VIEW" || tag == "ALTER TABLE" && commands.iter().all(of_default))
         && let Some(planned) = super::view::alter(planner, relation, &commands)?
     {
         return Ok(planned);
@@ -111,6 +113,9 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
         && let Some(planned) = partition::index::attach(planner, relation, &commands)?
     {
         return Ok(planned);
+    }
+    if tag == "ALTER VIEW" {
+        return super::view::no_view(planner, relation, statement.missing_ok);
     }
     if tag != "ALTER TABLE" {
         return Err(planner.unsupported(format!("this form of {tag}"), relation.location));

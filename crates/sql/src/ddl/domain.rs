@@ -1,12 +1,12 @@
 //! CREATE DOMAIN and ALTER DOMAIN.
 //!
 //! Relies on: `domain` for what a check becomes, `table` for defaults.  Promises: a table with columns of a domain is read
-//! anew when the domain changes, so that what is checked and filled in follows it.  Does not: domains over domains,
-//! arrays of domains, constraints that are not valid (0A000).
+//! anew when the domain, or one that it is over, changes, so that what is checked and filled in follows it.  Does not: arrays of
+//! domains, constraints that are not valid (0A000).
 
 use super::moving;
 use super::table::default_text;
-use super::user_type::{as_relation, begin, type_object};
+use super::user_type::{as_relation, begin, may_use, type_object};
 use super::{generated, record_of};
 use crate::command::Planned;
 use crate::domain;
@@ -31,9 +31,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateDomainStmt) -> SqlResu
     let name = as_relation(&statement.domainname)?;
     let type_name = required(statement.type_name.as_ref())?;
     let (base, modifier, over) = types::resolve_any(planner, type_name)?;
-    if over.is_some() {
-        return Err(planner.unsupported("a domain over a domain", type_name.location));
-    }
+    may_use(planner, type_name)?;
     if matches!(
         base,
         SqlType::Unknown | SqlType::Void | SqlType::Cstring | SqlType::Record
@@ -50,8 +48,12 @@ pub(super) fn create(planner: &Planner, statement: &CreateDomainStmt) -> SqlResu
         base,
         modifier,
         not_null: false,
-        default: None,
+        // As PostgreSQL, which takes it over when the domain is made.
+        default: over
+            .as_ref()
+            .and_then(|over| over.domain()?.default.clone()),
         checks: Vec::new(),
+        over: over.as_ref().map(|over| over.id),
     };
     let mut nullable = None;
     let mut has_default = false;
@@ -79,7 +81,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateDomainStmt) -> SqlResu
                 domain.default = default_text(
                     planner,
                     node,
-                    (Some(&record.schema), &domain.as_column(&record.name)),
+                    (Some(&record.schema), &domain.as_column(&record.name), None),
                 )?;
             }
             ConstrType::ConstrCheck => {
@@ -160,7 +162,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterDomainStmt) -> SqlResult
                 Some(node) => default_text(
                     planner,
                     node,
-                    (Some(&found.schema), &domain.as_column(&found.name)),
+                    (Some(&found.schema), &domain.as_column(&found.name), None),
                 )?,
                 None => None,
             }
@@ -246,8 +248,12 @@ fn users<'a>(planner: &Planner<'a>, domain: &TypeRecord) -> Vec<&'a quintet_ir::
     let uses = |table: &&quintet_ir::schema::TableRef| {
         let record = catalog.record(table.id);
         record.is_some_and(|record| {
+            let is_of = |own: u32| {
+                let own = catalog.user_type(own).map(|own| catalog.domains_of(own));
+                own.is_some_and(|all| all.iter().any(|(other, _)| other.id == domain.id))
+            };
             let mut domains = record.more.domains.iter();
-            domains.any(|(column, own)| *own == domain.id && !record.columns[*column].dropped)
+            domains.any(|(column, own)| !record.columns[*column].dropped && is_of(*own))
         })
     };
     catalog.tables().filter(uses).collect()

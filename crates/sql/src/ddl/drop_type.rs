@@ -263,7 +263,10 @@ fn collect(
     }
     for other in catalog.user_types() {
         let uses = match &other.kind {
-            TypeKind::Domain(domain) => is_of(domain.base, record.id),
+            TypeKind::Domain(domain) => {
+                domain.over == Some(record.id)
+                    || domain.over.is_none() && is_of(domain.base, record.id)
+            }
             TypeKind::Composite(fields) => {
                 let own = fields.iter().filter(|field| is_of(field.ty, record.id));
                 for field in own.filter(|_| !going.contains(&other.id)) {

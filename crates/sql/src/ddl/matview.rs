@@ -69,6 +69,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateTableAsStmt) -> SqlRes
     let view = ViewRecord {
         check: CheckOption::None,
         options: records::ViewOptions::default(),
+        defaults: Vec::new(),
         id: record.id,
         schema: schema.clone(),
         name: name.clone(),

@@ -199,6 +199,7 @@ pub(super) fn add_column(
         None if let Some(any) = any_of(type_name) => (SqlType::Any(any), TypeMod::NONE, None),
         None => types::resolve_any(planner, type_name)?,
     };
+    super::user_type::may_use(planner, type_name)?;
     if matches!(
         ty,
         SqlType::Unknown | SqlType::Void | SqlType::Cstring | SqlType::Any(_)
@@ -235,7 +236,8 @@ pub(super) fn add_column(
             ConstrType::ConstrNull => {}
             ConstrType::ConstrDefault => {
                 let node = required(constraint.raw_expr.as_deref())?;
-                new.default = default_text(planner, node, (Some(&record.schema), &new))?;
+                let of = (Some(&*record.schema), &new, record.domain(number));
+                new.default = default_text(planner, node, of)?;
             }
             ConstrType::ConstrIdentity => {
                 new.identity = Some(constraint.generated_when == "a");
@@ -332,14 +334,14 @@ impl Said {
     }
 }
 
-/// The text under which a default is kept in a schema, checked; `None` for NULL. Without a schema it is one that has been kept before.
+/// The text under which a default is kept in a schema, checked; `None` for a NULL that goes without saying. Without a schema it is one that has been kept before.
 ///
 /// # Errors
-/// `42804` if it does not fit the column, `0A000` for a column's name in it.
+/// `42804` if it does not fit the column, `0A000` for a column's name in it. `domain`: the one that the column is of.
 pub(super) fn default_text(
     planner: &Planner,
     node: &Node,
-    (schema, column): (Option<&str>, &ColumnRecord),
+    (schema, column, domain): (Option<&str>, &ColumnRecord, Option<u32>),
 ) -> SqlResult<Option<String>> {
     let nothing = Scope::empty();
     let here = planner.at(names::location(node));
@@ -369,7 +371,8 @@ pub(super) fn default_text(
             })
         })?;
     Ok(match assigned {
-        Expr::Const(Value::Null, _) => None,
+        // As PostgreSQL, which keeps what brings the NULL to the length, or what stands in the way of the domain's own.
+        Expr::Const(Value::Null, _) if column.modifier == TypeMod::NONE && domain.is_none() => None,
         // Its text depends on the session's zone and order of dates; it is read back in UTC, the year first.
         Expr::Const(value @ (Value::TimestampTz(_) | Value::Timestamp(_) | Value::Date(_)), ty) => {
             Some(format!(

@@ -15,12 +15,12 @@ use crate::types;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     AlterEnumStmt, ColumnDef, CompositeTypeStmt, CreateEnumStmt, Node, ObjectType, RangeVar,
-    RenameStmt,
+    RenameStmt, TypeName,
 };
 use quintet_base::types::ROW_TYPE;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, limits};
 use quintet_ir::ddl::Work;
-use quintet_ir::{Object, ObjectKind};
+use quintet_ir::{Object, ObjectKind, Privileges};
 
 /// The place of the first label: half of all places are before it, half behind.
 const FIRST_PLACE: u32 = 1 << 31;
@@ -167,9 +167,22 @@ pub(super) fn create_composite(
     draft.finish("CREATE TYPE")
 }
 
+/// What is declared with a type needs USAGE of it, if a user made it.
+///
+/// # Errors
+/// `42501`.
+pub(super) fn may_use(planner: &Planner, name: &TypeName) -> SqlResult<()> {
+    match planner.user_type_of(name) {
+        Some(record) => planner.must_have(type_object(record.id), Privileges::USAGE),
+        None => Ok(()),
+    }
+}
+
 /// A field of a composite type.
 pub(super) fn field(planner: &Planner, column: &ColumnDef) -> SqlResult<ViewColumnRecord> {
-    let (ty, modifier) = types::resolve(planner, required(column.type_name.as_ref())?)?;
+    let type_name = required(column.type_name.as_ref())?;
+    let (ty, modifier) = types::resolve(planner, type_name)?;
+    may_use(planner, type_name)?;
     let name = column.colname.as_str();
     if matches!(ty, SqlType::Unknown | SqlType::Void | SqlType::Cstring) {
         let message = format!("column \"{name}\" has pseudo-type {ty}");

@@ -5,11 +5,12 @@
 //! Does not: recursive views (0A000).
 
 use super::rename::has_word;
+use super::table::default_text;
 use super::{creation_schema, moving, policy};
 use crate::catalog::{Catalog, Relation};
 use crate::command::Planned;
 use crate::draft::Draft;
-use crate::from::find_named;
+use crate::from::{find_named, no_relation};
 use crate::names::{self, inner, required};
 use crate::parse::deparse;
 use crate::planner::Planner;
@@ -151,6 +152,7 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
         uses,
         check,
         options,
+        defaults: old.map_or_else(Vec::new, |old| old.defaults.clone()),
     };
     if check != CheckOption::None {
         refuse_check(planner, &Arc::new(record.clone()))?;
@@ -229,6 +231,10 @@ pub(super) fn alter(
     planner.must_own_table(view.id)?;
     let mut changed = ViewRecord::clone(view);
     for command in commands {
+        if command.subtype() == AlterTableType::AtColumnDefault {
+            set_default(planner, &mut changed, command)?;
+            continue;
+        }
         let options = command.def.as_deref().and_then(names::list);
         let options = options.unwrap_or_default();
         for option in options {
@@ -272,6 +278,54 @@ pub(super) fn alter(
     let mut draft = Draft::new(planner);
     draft.put_view(&changed)?;
     draft.finish("ALTER VIEW").map(Some)
+}
+
+/// What ALTER VIEW says of what is no view, or does what is not known here.
+///
+/// # Errors
+/// `42P01`, `42809`, `0A000`.
+pub(super) fn no_view(
+    planner: &Planner,
+    relation: &RangeVar,
+    missing_ok: bool,
+) -> SqlResult<Planned> {
+    let name = &relation.relname;
+    let is_view = |id| planner.catalog().view(id).is_some();
+    match find_named(planner, relation)? {
+        Some(Relation::View(id)) if is_view(id) => {
+            Err(planner.unsupported("this form of ALTER VIEW", relation.location))
+        }
+        Some(_) => {
+            let message = format!("\"{name}\" is not a view");
+            Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
+        }
+        None if missing_ok => {
+            planner.notice(format!("relation \"{name}\" does not exist, skipping"));
+            Ok(planner.nothing("ALTER VIEW"))
+        }
+        None => Err(no_relation(planner, relation).nowhere()),
+    }
+}
+
+/// ALTER COLUMN … SET DEFAULT, or DROP DEFAULT.
+fn set_default(planner: &Planner, view: &mut ViewRecord, command: &AlterTableCmd) -> SqlResult<()> {
+    let mut columns = view.columns.iter();
+    let place = columns.position(|column| column.name == command.name);
+    let place = place.ok_or_else(|| {
+        let (column, view) = (&command.name, &view.name);
+        let message = format!("column \"{column}\" of relation \"{view}\" does not exist");
+        SqlError::new(SqlState::UNDEFINED_COLUMN, message)
+    })?;
+    let text = match command.def.as_deref() {
+        Some(node) => {
+            let of = (Some(&*view.schema), &view.as_column(place), None);
+            default_text(planner, node, of)?
+        }
+        None => None,
+    };
+    view.defaults.retain(|(other, _)| *other != place);
+    view.defaults.extend(text.map(|text| (place, text)));
+    Ok(())
 }
 
 /// True if a planner has met temporary tables or views.

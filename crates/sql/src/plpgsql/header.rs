@@ -252,7 +252,7 @@ fn returns(
         ["event_trigger"] | ["pg_catalog", "event_trigger"] => {
             return Err(SqlError::unsupported("an event trigger function"));
         }
-        ["void"] | ["pg_catalog", "void"] if results == 0 => {
+        ["void"] | ["pg_catalog", "void"] if results == 0 && !name.setof => {
             return Ok(Returns::Nothing);
         }
         _ => {}

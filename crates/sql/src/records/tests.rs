@@ -138,8 +138,18 @@ fn views_of_earlier_versions_are_read() {
         options: ViewOptions {
             said: vec![("security_invoker".to_string(), "true".to_string())],
         },
+        defaults: vec![(0, "5".to_string())],
     };
     let value = write_view(&record).unwrap().value.unwrap();
+    assert_eq!(read_view(&value).unwrap(), record);
+    let defaults = postcard::to_allocvec(&record.defaults).unwrap();
+    let third = value[1..value.len() - defaults.len()].to_vec();
+    let record = ViewRecord {
+        defaults: Vec::new(),
+        ..record
+    };
+    let value = write_view(&record).unwrap().value.unwrap();
+    assert_eq!(third, value[1..]);
     assert_eq!(read_view(&value).unwrap(), record);
     let options = postcard::to_allocvec(&record.options).unwrap();
     let mut second = value[..value.len() - options.len()].to_vec();

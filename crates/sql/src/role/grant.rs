@@ -14,8 +14,10 @@ use crate::from::find_named;
 use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::routine;
+use crate::tree::string;
+use crate::types;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{DropBehavior, GrantStmt, GrantTargetType, Node, ObjectType};
+use pg_query::protobuf::{DropBehavior, GrantStmt, GrantTargetType, Node, ObjectType, TypeName};
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState};
 use quintet_ir::{Object, ObjectKind, Privileges};
 
@@ -83,6 +85,8 @@ fn wanted(statement: &GrantStmt) -> SqlResult<Option<Privileges>> {
         ObjectType::ObjectRoutine => (Privileges::EXECUTE, "routine"),
         ObjectType::ObjectSchema => (acl::all_of(ObjectKind::Schema), "schema"),
         ObjectType::ObjectDatabase => (acl::all_of(ObjectKind::Database), "database"),
+        ObjectType::ObjectType => (Privileges::USAGE, "type"),
+        ObjectType::ObjectDomain => (Privileges::USAGE, "domain"),
         _ => return Err(SqlError::unsupported("privileges on this kind of object")),
     };
     let wanted = privileges_named(statement)?;
@@ -197,6 +201,7 @@ fn named_objects(planner: &Planner, statement: &GrantStmt) -> SqlResult<Vec<Obje
                 number: id.0,
             })
         }
+        Some(NodeEnum::List(name)) => type_named(planner, &names::strings(&name.items), kind),
         Some(NodeEnum::String(name)) if kind == ObjectType::ObjectSchema => {
             schema_named(planner, &name.sval)
         }
@@ -204,6 +209,40 @@ fn named_objects(planner: &Planner, statement: &GrantStmt) -> SqlResult<Vec<Obje
         _ => Err(SqlError::unsupported("privileges on this kind of object")),
     };
     statement.objects.iter().map(object).collect()
+}
+
+/// A type that a user made, of which there are privileges.
+fn type_named(planner: &Planner, name: &[&str], kind: ObjectType) -> SqlResult<Object> {
+    let found = match planner.type_of_name(name) {
+        Ok(found) => found,
+        Err(error) => {
+            let named = TypeName {
+                names: name.iter().map(|part| string(*part)).collect(),
+                typemod: -1,
+                location: -1,
+                ..TypeName::default()
+            };
+            // One of the system's, or that of a table's rows.
+            types::resolve(planner, &named).map_err(|_| error)?;
+            if kind == ObjectType::ObjectDomain {
+                return Err(no_domain(name));
+            }
+            let what = format!("privileges on type \"{}\"", name.join("."));
+            return Err(SqlError::unsupported(what));
+        }
+    };
+    if kind == ObjectType::ObjectDomain && found.domain().is_none() {
+        return Err(no_domain(name));
+    }
+    Ok(Object {
+        kind: ObjectKind::Type,
+        number: found.id,
+    })
+}
+
+fn no_domain(name: &[&str]) -> SqlError {
+    let message = format!("\"{}\" is not a domain", name.last().unwrap_or(&""));
+    SqlError::new(SqlState::WRONG_OBJECT_TYPE, message)
 }
 
 pub(super) fn schema_named(planner: &Planner, name: &str) -> SqlResult<Object> {

@@ -5,8 +5,10 @@
 //! calls a routine that is dropped or replaced; who does is made again, and says then what it lacks.
 
 use super::Own;
+use super::link::Linker;
 use super::matching::{check_schema, default};
 use super::polymorphic::{self, is_polymorphic};
+use super::query;
 use super::signature::{Parameter, ROW, Resolved, Signature, describe, resolve};
 use super::single_types;
 use crate::catalog::Catalog;
@@ -58,6 +60,20 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
     let signature = Signature::of(RoutineId(0), statement, text, planner.context)?;
     check_parameters(planner, &signature)?;
     polymorphic::check(&signature)?;
+    let parameters = signature.parameters.iter().map(|parameter| parameter.ty);
+    let columns = signature.columns.iter().map(|column| column.ty);
+    let made = parameters
+        .chain(columns)
+        .filter_map(|ty| match ty.element().unwrap_or(ty) {
+            SqlType::Enum(number) | SqlType::Composite(number) => Some(number),
+            _ => None,
+        });
+    for number in signature.types.iter().copied().chain(made) {
+        if planner.catalog().user_type(number).is_some() {
+            let kind = ObjectKind::Type;
+            planner.must_have(Object { kind, number }, Privileges::USAGE)?;
+        }
+    }
     tell_types(planner, statement, text)?;
     let mut draft = Draft::new(planner);
     draft.enter(schema)?;
@@ -75,7 +91,14 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
             check_replaced(&old, &signature)?;
             old.id
         }
-        None => RoutineId(draft.id()),
+        None => {
+            // A body that is SQL itself is read before there is such a routine: it cannot call itself.
+            if statement.sql_body.is_some() && !is_polymorphic(&signature) {
+                let mut linker = Linker::behind(1);
+                query::routine(&signature, statement, text, planner.context, &mut linker)?;
+            }
+            RoutineId(draft.id())
+        }
     };
     draft.put_routine(&RoutineRecord {
         id,

@@ -358,6 +358,10 @@ impl Embedding<'_, '_> {
         let planner = Planner::inside(self.context, source, &self.variables);
         planner.part_of.set(self.part_of);
         refuse_schema_change(node)?;
+        // Whoever is called would be made here, and may call this routine.
+        if let NodeEnum::CallStmt(_) = node {
+            return Err(SqlError::unsupported("a call in this place"));
+        }
         let planned = plan_statement(&planner, node)?;
         planner.calls.link(self.linker);
         let (needs, types) = (planner.take_needs(), planner.decided());

@@ -33,6 +33,7 @@ pub(super) use follow::action;
 use late::When;
 pub use late::{plan_on_truncate, plan_put_off};
 pub(super) use several::Several;
+pub(super) use unchanged::is_watched;
 
 use super::changes::Kept;
 use super::embed::{Embedding, Planned};

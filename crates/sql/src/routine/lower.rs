@@ -30,7 +30,7 @@ use quintet_ir::plan::Plan;
 use quintet_ir::routine::{Action, Handler, Output, Raise, RaiseState, Severity, Slot, Step};
 use quintet_ir::statement::{OutputColumn, Statement as IrStatement};
 use quintet_ir::{Expr, Routine};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A routine being made.
 struct Lowering<'c, 'l, 't> {
@@ -39,10 +39,6 @@ struct Lowering<'c, 'l, 't> {
     tree: &'t plpgsql::Routine,
     /// Loops and labelled blocks around the statement at hand.
     around: Vec<Leavable>,
-    /// How many branches, loops and guarded blocks stand around it.
-    nesting: usize,
-    /// At which nesting a record has got its fields, by its number.
-    shaped_at: Vec<Option<usize>>,
     /// The branches, loops and guarded blocks around the statement at hand, each with a number of its own, which grows in the order of
     /// the text.
     regions: Vec<usize>,
@@ -50,8 +46,14 @@ struct Lowering<'c, 'l, 't> {
     numbered_regions: usize,
     /// In which of them a record has got its fields, by its number.
     shaped_in: Vec<Option<usize>>,
-    /// Behind which of them it is not known what fields it has.
-    doubtful_behind: Vec<Option<usize>>,
+    /// Behind which of them it is not known what fields a record has, with its number.
+    doubtful_behind: BTreeSet<Doubt>,
+    /// Which of them are bodies of loops.
+    loops: BTreeSet<usize>,
+    /// Bodies of loops that give a record other fields than it had before them: when they begin it may have either.
+    doubts: &'t BTreeSet<Doubt>,
+    /// One more of these was found, and the routine is to be made anew.
+    new_doubt: Option<Doubt>,
     /// Cursors that have been declared so far.
     cursors: BTreeMap<VariableNumber, cursor::Cursor>,
     /// What the portals that variables name have been opened with, in the order of the text.
@@ -70,6 +72,9 @@ struct Lowering<'c, 'l, 't> {
     given: Option<Vec<SqlType>>,
 }
 
+/// A branch, loop or guarded block, and the number of a record.
+type Doubt = (usize, usize);
+
 /// Something that EXIT or CONTINUE may name.
 struct Leavable {
     label: Option<String>,
@@ -86,10 +91,28 @@ pub(crate) fn routine(
     context: &PlanContext,
     linker: &mut Linker,
 ) -> SqlResult<Routine> {
+    let mut doubts = BTreeSet::new();
+    loop {
+        match routine_with(signature, tree, context, linker, &doubts) {
+            Ok(routine) => return Ok(routine),
+            Err((_, Some(doubt))) if doubts.insert(doubt) => {}
+            Err((error, _)) => return Err(error),
+        }
+    }
+}
+
+/// The same, if it is known which records loops give other fields; one more that does comes out with the error.
+fn routine_with(
+    signature: &Signature,
+    tree: &plpgsql::Routine,
+    context: &PlanContext,
+    linker: &mut Linker,
+    doubts: &BTreeSet<Doubt>,
+) -> Result<Routine, (SqlError, Option<Doubt>)> {
     let mut variables = parameters(signature);
     let last_parameter = variables.slots.len().saturating_sub(1);
     for rows in &signature.tables {
-        add_rows(context, &mut variables, rows)?;
+        add_rows(context, &mut variables, rows).map_err(|error| (error, None))?;
     }
     variables.conflict = tree.body.conflict;
     let found = variables.add_slot(
@@ -111,12 +134,13 @@ pub(crate) fn routine(
         signature,
         tree,
         around: Vec::new(),
-        nesting: 0,
-        shaped_at: vec![None; tree.body.variables.len()],
         regions: vec![0],
         numbered_regions: 0,
         shaped_in: vec![None; tree.body.variables.len()],
-        doubtful_behind: vec![None; tree.body.variables.len()],
+        doubtful_behind: BTreeSet::new(),
+        loops: BTreeSet::new(),
+        doubts,
+        new_doubt: None,
         cursors: BTreeMap::new(),
         opened: BTreeMap::new(),
         through: Vec::new(),
@@ -141,7 +165,7 @@ pub(crate) fn routine(
             signature.name
         );
         // A position counts in the text of one expression, which nobody sees.
-        error.nowhere().within(&context)
+        (error.nowhere().within(&context), lowering.new_doubt)
     })?;
     Ok(Routine {
         name: Planner::new(context, "", &[]).with_type_names(signature.describe()),
@@ -323,26 +347,32 @@ impl Lowering<'_, '_, '_> {
         let before = std::mem::take(&mut self.at.steps);
         let needs = std::mem::take(&mut self.at.needs);
         let line = self.at.line;
-        self.nesting += 1;
         self.numbered_regions += 1;
         let region = self.numbered_regions;
         self.regions.push(region);
+        self.doubt_in(region);
         let made = self.statements(statements);
         self.regions.pop();
-        self.nesting -= 1;
-        for number in 0..self.doubtful_behind.len() {
-            if self.doubtful_behind[number]
-                .take_if(|it| *it == region)
-                .is_some()
-            {
-                self.at.variables.reshape(number, Shape::Doubtful);
-            }
+        let behind = self.doubtful_behind.split_off(&(region, 0));
+        let around = self.regions.last().copied().unwrap_or_default();
+        for (_, number) in behind {
+            self.at.variables.reshape(number, Shape::Doubtful);
+            self.shaped_in[number] = Some(around);
         }
         self.at.needs = needs;
         let steps = std::mem::replace(&mut self.at.steps, before);
         made?;
         self.at.line = line;
         Ok(steps)
+    }
+
+    /// Records that have other fields when a loop begins again are no more known than that from here on.
+    fn doubt_in(&mut self, region: usize) {
+        for &(_, number) in self.doubts.range((region, 0)..(region + 1, 0)) {
+            self.at.variables.reshape(number, Shape::Doubtful);
+            self.shaped_in[number] = Some(region);
+            self.doubtful_behind.insert((region, number));
+        }
     }
 
     fn statements(&mut self, statements: &[Statement]) -> SqlResult<()> {

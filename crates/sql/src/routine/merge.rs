@@ -7,29 +7,30 @@
 //!
 //! ```text
 //!   SELECT n, turn FROM (SELECT CASE WHEN key IS [NOT] NULL AND … THEN clause END AS n, source.*, key
-//!                        FROM source LEFT JOIN target ON …) WHERE n IS NOT NULL
-//!   for each:  n = 1 ─► UPDATE target SET … WHERE key = … AND …
+//!                        FROM source LEFT JOIN target ON …   the target's rows are locked) WHERE n IS NOT NULL
+//!   for each:  n = 1 ─► UPDATE target SET … WHERE key = …
 //!              n = 2 ─► DELETE …     n = 3 ─► INSERT …
 //! ```
-//! A row that somebody else has changed meanwhile is looked at once more: it is left alone if ON or the clause's
-//! condition does not hold any longer, or that of a clause before it does, where PostgreSQL would go to the other clause.
+//! A row that somebody else has changed meanwhile is waited for by the query, which at READ COMMITTED is asked once more
+//! then: the pair goes to the clause that is its own now.  What an earlier pair's trigger has changed is 27000.
 
 use super::call::any_node;
 use super::embed::{Embedding, Planned};
-use super::fire::Several;
+use super::fire::{Several, is_watched};
 use crate::catalog::Relation;
 use crate::from::{find_named, row_target};
+use crate::locking::OF_MERGE;
 use crate::names::{inner, required};
 use crate::planner::Planner;
 use crate::rewrite::is_volatile_plan;
 use crate::row_security::PartOf;
 use crate::tree::{node, string};
 use pg_query::protobuf::{
-    AConst, AExpr, AExprKind, AStar, Alias, BoolExpr, BoolExprType, BoolTestType, BooleanTest,
-    CaseExpr, CaseWhen, CmdType, ColumnRef, DeleteStmt, FuncCall, InsertStmt, JoinExpr, JoinType,
-    LimitOption, List, MergeMatchKind, MergeStmt, MergeWhenClause, Node, NullTest, NullTestType,
-    ParamRef, RangeSubselect, RangeVar, ResTarget, SelectStmt, SetOperation, UpdateStmt, WindowDef,
-    a_const,
+    AConst, AExpr, AExprKind, AStar, Alias, BoolExpr, BoolExprType, CaseExpr, CaseWhen, CmdType,
+    ColumnRef, DeleteStmt, FuncCall, InsertStmt, JoinExpr, JoinType, LimitOption, List,
+    LockingClause, MergeMatchKind, MergeStmt, MergeWhenClause, Node, NullTest, NullTestType,
+    ParamRef, RangeSubselect, RangeVar, ResTarget, SelectStmt, SetOperation, SortBy, SortByDir,
+    SortByNulls, UpdateStmt, WindowDef, a_const,
 };
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
@@ -40,7 +41,9 @@ use quintet_ir::{Expr, Statement};
 const CLAUSE: &str = "\u{1}clause";
 const TURN: &str = "\u{1}turn";
 const KEY: &str = "\u{1}key";
+const OLD: &str = "\u{1}old";
 const PAIRS: &str = "\u{1}pairs";
+const PLACE: &str = "\u{1}place";
 /// What the columns are called that USING has merged, where the statement says nothing.
 const MERGED: &str = "\u{1}merged";
 /// Between the columns of the parts of a join.
@@ -55,6 +58,18 @@ struct About<'m> {
     keys: Vec<String>,
     /// Numbers of the parameters that have the key's values.
     values: Vec<i32>,
+    /// Visible columns whose values the query gives, for triggers that may change rows of later pairs; none if there are no such.
+    watched: Vec<String>,
+}
+
+/// Which rows of the target the query of the pairs locks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Locked {
+    None,
+    /// All that have a row of the source.
+    Matched,
+    /// Those of them that a clause changes.
+    Changed,
 }
 
 impl Embedding<'_, '_> {
@@ -83,6 +98,7 @@ impl Embedding<'_, '_> {
             target: alias_or(relation.alias.as_ref(), &relation.relname),
             keys,
             values: Vec::new(),
+            watched: Vec::new(),
         };
         let clauses = clauses(&planner, merge)?;
         let from = required(merge.source_relation.as_deref())?;
@@ -95,10 +111,22 @@ impl Embedding<'_, '_> {
                 .error(SqlState::DUPLICATE_ALIAS, message, -1)
                 .detail("The name is used both as MERGE target table and data source."));
         }
-        let query = about.pairs(&clauses, from, &names);
+        let locked = self.rows_locked(source, &about, (&clauses, from, &names))?;
+        let query = about.pairs(&clauses, (from, locked), &names);
+        let mut planned = self.plan(source, &query)?;
+        if is_watched(self.context.catalog, &table) {
+            about.watched = (table.visible_columns().map(|(_, column)| &column.name))
+                .cloned()
+                .collect();
+            // These columns nobody has asked for.
+            let needs = self.needs.clone();
+            let query = about.pairs(&clauses, (from, locked), &names);
+            planned = self.plan(source, &query)?;
+            self.needs = needs;
+        }
         let Planned {
             statement, columns, ..
-        } = self.plan(source, &query)?;
+        } = planned;
 
         let count = self.variables.hidden(SqlType::Int8);
         let bigint = |value| Expr::Const(Value::Int8(value), SqlType::Int8);
@@ -110,7 +138,10 @@ impl Embedding<'_, '_> {
         let mut into = Vec::new();
         let mut fields = vec![Vec::new()];
         let last = columns.len() - 1;
-        let first_key = last - about.keys.len();
+        let (watched, placed) = (about.watched.len(), usize::from(about.is_watched()));
+        let first_old = last - placed - watched;
+        let first_key = first_old - about.keys.len();
+        let mut found = Vec::new();
         for (place, column) in columns.iter().enumerate() {
             let slot = self.variables.hidden(column.ty);
             into.push((slot, Expr::Column(place, column.ty)));
@@ -121,7 +152,9 @@ impl Embedding<'_, '_> {
                 of_one
                     .into_iter()
                     .for_each(|of_one| of_one.push((column.name.clone(), slot)));
-            } else if (first_key..last).contains(&place) {
+            } else if (first_old..first_old + watched).contains(&place) {
+                found.push(slot);
+            } else if (first_key..first_old).contains(&place) {
                 self.variables.numbered.push(Some(slot));
                 about.values.push(self.variables.numbered.len() as i32);
             }
@@ -135,7 +168,7 @@ impl Embedding<'_, '_> {
             .map(|(name, fields)| self.variables.enter_row(name, fields))
             .collect();
         let around = std::mem::replace(&mut self.part_of, PartOf::Merge);
-        let made = self.body_of_merge(source, (&about, &clauses), (clause, twice), count);
+        let made = self.body_of_merge(source, (&about, &clauses), (clause, twice), (count, &found));
         self.part_of = around;
         for before in shapes.into_iter().rev() {
             self.variables.leave_row(before);
@@ -154,24 +187,17 @@ impl Embedding<'_, '_> {
     }
 
     /// What is done for each pair, and what its changes fire. `clause`: the number of the clause that it comes to; `twice`: whether its row of
-    /// the target has come before.
+    /// the target has come before; `found`: the slots of that row as the query has found it, if triggers may change it meanwhile.
     fn body_of_merge(
         &mut self,
         source: &str,
         (about, clauses): (&About, &[&MergeWhenClause]),
         (clause, twice): (Expr, Expr),
-        count: usize,
+        (count, found): (usize, &[usize]),
     ) -> SqlResult<(Option<Several>, Vec<Step>)> {
-        let join = self.asked_again(source, about, about.merge.join_condition.as_deref())?;
-        let mut before: Vec<Node> = Vec::new();
         let mut parts = Vec::new();
         for (number, clause) in (1..).zip(clauses) {
-            let condition = clause.condition.as_deref();
-            let condition =
-                self.asked_again(source, about, condition.filter(|_| is_matched(clause)))?;
-            let the_row = about.the_row([&join, &condition], &before);
-            before.extend(condition);
-            if let Some(change) = about.change(clause, the_row)? {
+            if let Some(change) = about.change(clause)? {
                 let (planned, steps) = self.apart(|this| this.plan_alone(source, &change))?;
                 parts.push((number, planned, steps));
             }
@@ -187,7 +213,14 @@ impl Embedding<'_, '_> {
             let mut branches = Vec::new();
             for (number, planned, mut steps) in parts {
                 let ((), more) = this.apart(|this| match &mut several {
-                    Some(several) => this.one_of_several(several, planned),
+                    Some(several) => {
+                        let keys = about.values.iter().filter_map(|number| {
+                            *this.variables.numbered.get(*number as usize - 1)?
+                        });
+                        let keys = keys.collect::<Vec<_>>();
+                        this.refuse_changed_by_pairs(several, &planned, &keys, found)?;
+                        this.one_of_several(several, planned)
+                    }
                     None => this.counted(planned.statement, count),
                 })?;
                 steps.extend(more);
@@ -205,34 +238,31 @@ impl Embedding<'_, '_> {
         Ok((several, body))
     }
 
-    /// A condition that is asked once more of a row that may have changed meanwhile: none whose answer is another each time, or
-    /// whose query would see what the pairs before have done.
-    fn asked_again(
+    /// Which rows of the target are locked: those that a clause changes, unless that is another each time it is asked.
+    fn rows_locked(
         &mut self,
         source: &str,
         about: &About,
-        condition: Option<&Node>,
-    ) -> SqlResult<Option<Node>> {
-        let Some(condition) = condition.filter(|condition| !has_query(condition)) else {
-            return Ok(None);
-        };
-        if has_call(condition) {
-            let relation = about.merge.relation.clone();
-            let probe = NodeEnum::SelectStmt(Box::new(SelectStmt {
-                target_list: vec![named(node(NodeEnum::AConst(integer(1))), "")],
-                from_clause: relation
-                    .map(|it| node(NodeEnum::RangeVar(it)))
-                    .into_iter()
-                    .collect(),
-                where_clause: boxed(condition.clone()),
-                ..plain_select()
-            }));
-            let (planned, _) = self.apart(|this| this.plan_alone(source, &probe))?;
-            if matches!(&planned.statement, Statement::Query(plan) if is_volatile_plan(plan)) {
-                return Ok(None);
-            }
+        (clauses, from, names): (&[&MergeWhenClause], &Node, &[String]),
+    ) -> SqlResult<Locked> {
+        let matched = || clauses.iter().filter(|clause| is_matched(clause));
+        if !matched().any(|clause| is_change(clause)) {
+            return Ok(Locked::None);
         }
-        Ok(Some(condition.clone()))
+        let takes_all = matched().any(|clause| clause.condition.is_none());
+        if takes_all && matched().all(|clause| is_change(clause)) {
+            return Ok(Locked::Matched);
+        }
+        let mut conditions = matched().filter_map(|clause| clause.condition.as_deref());
+        if !conditions.any(has_call) {
+            return Ok(Locked::Changed);
+        }
+        let query = about.pairs(clauses, (from, Locked::None), names);
+        let (planned, _) = self.apart(|this| this.plan_alone(source, &query))?;
+        Ok(match &planned.statement {
+            Statement::Query(plan) if is_volatile_plan(plan) => Locked::Matched,
+            _ => Locked::Changed,
+        })
     }
 
     /// The steps of a MERGE in a routine, and a statement that gives as many rows as it has changed: FOUND and ROW_COUNT
@@ -259,9 +289,18 @@ impl Embedding<'_, '_> {
 }
 
 impl About<'_> {
+    fn is_watched(&self) -> bool {
+        !self.watched.is_empty()
+    }
+
     /// The query of the pairs: the number of the clause, the source's columns, the target's key, and the how manieth
     /// the pair is of those with this key.
-    fn pairs(&self, clauses: &[&MergeWhenClause], from: &Node, names: &[String]) -> NodeEnum {
+    fn pairs(
+        &self,
+        clauses: &[&MergeWhenClause],
+        (from, locked): (&Node, Locked),
+        names: &[String],
+    ) -> NodeEnum {
         let key = |number: usize| column(&[&self.target, &self.keys[number]]);
         let whens = clauses.iter().zip(1..).map(|(clause, number)| {
             let matched = is_matched(clause);
@@ -286,7 +325,7 @@ impl About<'_> {
             location: -1,
             ..CaseExpr::default()
         })));
-        let mut targets = vec![named(clause, CLAUSE)];
+        let mut targets = vec![named(clause.clone(), CLAUSE)];
         for (number, name) in names.iter().enumerate() {
             if number > 0 {
                 let nothing = AConst {
@@ -302,6 +341,11 @@ impl About<'_> {
             targets.push(named(star, ""));
         }
         targets.extend((0..self.keys.len()).map(|n| named(key(n), &format!("{KEY}{n}"))));
+        let watched = self.watched.iter().enumerate().map(|(n, name)| {
+            let value = column(&[&self.target, name]);
+            named(value, &format!("{OLD}{n}"))
+        });
+        targets.extend(watched);
         // Without a clause for them pairs without a row of the target are not asked for.
         let outer = clauses.iter().any(|clause| !is_matched(clause));
         let join = JoinExpr {
@@ -322,55 +366,77 @@ impl About<'_> {
             target_list: targets,
             from_clause: vec![node(NodeEnum::JoinExpr(Box::new(join)))],
             with_clause: self.merge.with_clause.clone(),
+            where_clause: (locked == Locked::Changed).then(|| Box::new(null_test(clause, false))),
+            locking_clause: match locked {
+                Locked::None => Vec::new(),
+                _ => vec![node(NodeEnum::LockingClause(LockingClause {
+                    strength: OF_MERGE as i32,
+                    ..LockingClause::default()
+                }))],
+            },
             ..plain_select()
         };
-        let from = RangeSubselect {
-            subquery: boxed(node(NodeEnum::SelectStmt(Box::new(inside)))),
-            alias: Some(Alias {
-                aliasname: PAIRS.to_string(),
-                ..Alias::default()
-            }),
-            ..RangeSubselect::default()
-        };
-        let key = |number: usize| column(&[PAIRS, &format!("{KEY}{number}")]);
-        let turn = FuncCall {
-            funcname: vec![string("row_number")],
-            over: Some(Box::new(WindowDef {
-                partition_clause: (0..self.keys.len()).map(key).collect(),
-                // RANGE UNBOUNDED PRECEDING, as the parser says it where nothing is said.
-                frame_options: 1058,
+        let everything = || {
+            node(NodeEnum::ColumnRef(ColumnRef {
+                fields: vec![node(NodeEnum::AStar(AStar {}))],
                 location: -1,
-                ..WindowDef::default()
-            })),
-            location: -1,
-            ..FuncCall::default()
+            }))
         };
+        let subselect = |query| {
+            node(NodeEnum::RangeSubselect(Box::new(RangeSubselect {
+                subquery: boxed(node(NodeEnum::SelectStmt(Box::new(query)))),
+                alias: Some(Alias {
+                    aliasname: PAIRS.to_string(),
+                    ..Alias::default()
+                }),
+                ..RangeSubselect::default()
+            })))
+        };
+        let mut from = subselect(inside);
+        // What triggers see goes by the order of the source.
+        if self.is_watched() {
+            let place = row_number(Vec::new());
+            from = subselect(SelectStmt {
+                target_list: vec![named(everything(), ""), named(place, PLACE)],
+                from_clause: vec![from],
+                ..plain_select()
+            });
+        }
+        let key = |number: usize| column(&[PAIRS, &format!("{KEY}{number}")]);
+        let turn = row_number((0..self.keys.len()).map(key).collect());
         // Rows that are to be added have no key, and are not counted.
         let turn = CaseExpr {
             args: vec![node(NodeEnum::CaseWhen(Box::new(CaseWhen {
                 expr: boxed(null_test(key(0), false)),
-                result: boxed(node(NodeEnum::FuncCall(Box::new(turn)))),
+                result: boxed(turn),
                 location: -1,
                 ..CaseWhen::default()
             })))],
             location: -1,
             ..CaseExpr::default()
         };
-        let everything = node(NodeEnum::ColumnRef(ColumnRef {
-            fields: vec![node(NodeEnum::AStar(AStar {}))],
-            location: -1,
-        }));
         let turn = node(NodeEnum::CaseExpr(Box::new(turn)));
+        let place = self.is_watched().then(|| {
+            node(NodeEnum::SortBy(Box::new(SortBy {
+                node: boxed(column(&[PAIRS, PLACE])),
+                sortby_dir: SortByDir::SortbyDefault as i32,
+                sortby_nulls: SortByNulls::SortbyNullsDefault as i32,
+                location: -1,
+                ..SortBy::default()
+            })))
+        });
         NodeEnum::SelectStmt(Box::new(SelectStmt {
-            target_list: vec![named(everything, ""), named(turn, TURN)],
-            from_clause: vec![node(NodeEnum::RangeSubselect(Box::new(from)))],
+            target_list: vec![named(everything(), ""), named(turn, TURN)],
+            from_clause: vec![from],
             where_clause: boxed(null_test(column(&[PAIRS, CLAUSE]), false)),
+            sort_clause: place.into_iter().collect(),
             ..plain_select()
         }))
     }
 
     /// The statement about one row that a clause stands for; none if it does nothing.
-    fn change(&self, clause: &MergeWhenClause, the_row: Node) -> SqlResult<Option<NodeEnum>> {
+    fn change(&self, clause: &MergeWhenClause) -> SqlResult<Option<NodeEnum>> {
+        let the_row = self.the_row();
         let relation = self.merge.relation.clone();
         let targets = clause.target_list.clone();
         Ok(Some(match clause.command_type() {
@@ -408,15 +474,10 @@ impl About<'_> {
         }))
     }
 
-    /// The row of the target that is at hand, if conditions still hold and none of those `before` does, whose clauses come first.
-    fn the_row(&self, conditions: [&Option<Node>; 2], before: &[Node]) -> Node {
-        let keys = self
-            .keys
-            .iter()
-            .zip(&self.values)
-            .map(|(key, number)| Some(equals(column(&[&self.target, key]), *number)));
-        let others = before.iter().map(|other| Some(is_not_true(other.clone())));
-        all(keys.chain(conditions.into_iter().cloned()).chain(others))
+    /// The row of the target that is at hand.
+    fn the_row(&self) -> Node {
+        let keys = self.keys.iter().zip(&self.values);
+        all(keys.map(|(key, number)| Some(equals(column(&[&self.target, key]), *number))))
     }
 }
 
@@ -456,6 +517,10 @@ fn clauses<'m>(planner: &Planner, merge: &'m MergeStmt) -> SqlResult<Vec<&'m Mer
         clauses.push(&**clause);
     }
     Ok(clauses)
+}
+
+fn is_change(clause: &MergeWhenClause) -> bool {
+    clause.command_type() != CmdType::CmdNothing
 }
 
 fn is_matched(clause: &MergeWhenClause) -> bool {
@@ -522,10 +587,6 @@ fn changed_twice() -> SqlError {
     .hint("Ensure that not more than one source row matches any one target row.")
 }
 
-fn has_query(condition: &Node) -> bool {
-    inner(condition).is_some_and(|node| any_node(node, &|node| matches!(node, NodeRef::SubLink(_))))
-}
-
 fn has_call(condition: &Node) -> bool {
     inner(condition)
         .is_some_and(|node| any_node(node, &|node| matches!(node, NodeRef::FuncCall(_))))
@@ -588,21 +649,28 @@ fn null_test(value: Node, is_null: bool) -> Node {
     })))
 }
 
-fn is_not_true(condition: Node) -> Node {
-    node(NodeEnum::BooleanTest(Box::new(BooleanTest {
-        arg: boxed(condition),
-        booltesttype: BoolTestType::IsNotTrue as i32,
-        location: -1,
-        ..BooleanTest::default()
-    })))
-}
-
 pub(super) fn all(conditions: impl IntoIterator<Item = Option<Node>>) -> Node {
     node(NodeEnum::BoolExpr(Box::new(BoolExpr {
         boolop: BoolExprType::AndExpr as i32,
         args: conditions.into_iter().flatten().collect(),
         location: -1,
         ..BoolExpr::default()
+    })))
+}
+
+/// The how manieth a row is of its partition.
+fn row_number(partition_clause: Vec<Node>) -> Node {
+    node(NodeEnum::FuncCall(Box::new(FuncCall {
+        funcname: vec![string("row_number")],
+        over: Some(Box::new(WindowDef {
+            partition_clause,
+            // RANGE UNBOUNDED PRECEDING, as the parser says it where nothing is said.
+            frame_options: 1058,
+            location: -1,
+            ..WindowDef::default()
+        })),
+        location: -1,
+        ..FuncCall::default()
     })))
 }
 

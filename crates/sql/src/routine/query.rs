@@ -1,18 +1,24 @@
 //! Bodies in SQL: statements in order, the last one gives the result.
 //!
 //! Relies on: `embed`.  Promises: as PostgreSQL: the first row of the last statement, or all of them for a
-//! set; statements before it are run for what they change; bodies in the form of the standard (BEGIN ATOMIC,
+//! set, but of void none; statements before it are run for what they change; bodies in the form of the standard (BEGIN ATOMIC,
 //! RETURN) are the same.  Does not: know what a body depends on: what it names may be dropped.
 
+use super::call::arguments_first;
 use super::embed::{Embedding, Planned};
 use super::link::Linker;
 use super::lower::{parameters, projected};
+use super::matching::matched;
 use super::signature::{Parameter, Signature};
 use crate::composite::{self, type_of_rows};
+use crate::expr::Binder;
+use crate::names::required;
 use crate::parse;
 use crate::planner::{PlanContext, Planner};
 use crate::plpgsql;
+use crate::scope::Scope;
 use crate::variables::Conflict;
+use pg_query::NodeEnum;
 use pg_query::protobuf::CreateFunctionStmt;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::routine::{Action, Into, Output};
@@ -66,6 +72,9 @@ fn body(at: &mut Embedding, signature: &Signature, texts: &[(u32, String)]) -> S
     };
     for (line, text) in before {
         at.line = *line;
+        if called(at, text)? {
+            continue;
+        }
         let Planned { statement, .. } = at.statement(text)?;
         at.add(Action::Run {
             statement,
@@ -76,12 +85,60 @@ fn body(at: &mut Embedding, signature: &Signature, texts: &[(u32, String)]) -> S
     result(at, signature, Some(last))
 }
 
+/// Adds the step of a statement that is a CALL; false if it is none.
+///
+/// # Errors
+/// `0A000` for a procedure that gives something, and what the arguments say.
+fn called(at: &mut Embedding, text: &str) -> SqlResult<bool> {
+    let mut parsed = parse::parse(text)?;
+    let Some(NodeEnum::CallStmt(statement)) = parsed.pop().and_then(parse::Parsed::into_node)
+    else {
+        return Ok(false);
+    };
+    let call = required(statement.funccall.as_deref())?;
+    let (found, needs) = {
+        let planner = Planner::inside(at.context, text, &at.variables);
+        let scope = Scope::empty();
+        planner.calls.allow();
+        let found = matched(&Binder::new(&planner, &scope, "CALL arguments"), call, true)?;
+        planner.calls.link(at.linker);
+        (found, planner.take_needs())
+    };
+    at.keep_needs(needs);
+    if found
+        .signature
+        .parameters
+        .iter()
+        .any(|parameter| parameter.mode.is_result())
+    {
+        let message = "calling procedures with output arguments is not supported in SQL functions";
+        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
+    at.refuse_write("CALL");
+    let routine = at.linker.number(found.signature.id);
+    let mut arguments = found.arguments;
+    if arguments.iter().any(Expr::calls_routine) {
+        let variables = &mut at.variables;
+        let (step, given) = arguments_first(arguments, &mut |ty| variables.hidden(ty));
+        at.add(step);
+        arguments = given;
+    }
+    at.add(Action::Call {
+        routine,
+        arguments,
+        into: Into::default(),
+    });
+    Ok(true)
+}
+
 fn result(at: &mut Embedding, signature: &Signature, last: Option<&str>) -> SqlResult<()> {
     let planned = match last {
+        Some(text) if called(at, text)? => None,
         Some(text) => Some(at.statement(text)?),
         None => None,
     };
-    if signature.output == Output::Nothing {
+    let of_void = matches!(signature.columns.as_slice(), [only] if only.ty == SqlType::Void);
+    if signature.output == Output::Nothing || of_void {
         if let Some(Planned { statement, .. }) = planned {
             at.add(Action::Run {
                 statement,

@@ -196,6 +196,7 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
         rows.extend(view.columns.iter().zip(1..).map(|(column, number)| {
             attribute(&Attribute {
                 modifier: column.modifier,
+                default: view.default(number - 1).is_some(),
                 ..plain(view.id.0, &column.name, column.ty, number, false)
             })
         }));
@@ -287,6 +288,17 @@ fn defaults(planner: &Planner) -> Vec<Vec<Value>> {
                 text(&printed_check(planner, table, source, false)),
             ]);
         }
+    }
+    for view in planner.catalog().views() {
+        rows.extend(view.defaults.iter().map(|(place, source)| {
+            let column = view.as_column(*place);
+            vec![
+                oid(default_number(view.id.0, *place)),
+                oid(view.id.0),
+                short(place + 1),
+                text(&print::default(planner, &view.schema, &column, source)),
+            ]
+        }));
     }
     rows
 }

@@ -216,7 +216,13 @@ fn of_types(planner: &Planner) -> Vec<Vec<Value>> {
         }
         if let Some(domain) = record.domain() {
             let own = [PG_TYPE, record.id];
-            rows.extend(made_by_users(domain.base).map(|ty| depends(own, [PG_TYPE, ty], "n")));
+            match domain.over {
+                Some(over) => rows.push(depends(own, [PG_TYPE, over], "n")),
+                None => {
+                    let base = made_by_users(domain.base);
+                    rows.extend(base.map(|ty| depends(own, [PG_TYPE, ty], "n")));
+                }
+            }
         }
     }
     for table in catalog.tables() {

@@ -64,6 +64,7 @@ pub(super) const RELATIONS: &[Definition] = &[
             "typmodout",
             "typanalyze",
             "typsubscript",
+            "typacl",
         ],
         rows: |planner| {
             let mut rows = types(planner);
@@ -71,6 +72,8 @@ pub(super) const RELATIONS: &[Definition] = &[
                 // What is kept of an expression is its text.
                 row.extend(row.last().cloned());
                 row.extend(functions_of(row));
+                // `roles::stamp` knows it.
+                row.push(Value::Null);
             }
             rows
         },
@@ -472,6 +475,11 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         "Client Connection Defaults / Statement Behavior",
         "integer",
     ),
+    (
+        "idle_session_timeout",
+        "Client Connection Defaults / Statement Behavior",
+        "integer",
+    ),
     ("in_hot_standby", "Preset Options", "bool"),
     ("integer_datetimes", "Preset Options", "bool"),
     ("pg_trgm.similarity_threshold", "Customized Options", "real"),
@@ -525,7 +533,10 @@ const SETTINGS: &[(&str, &str, &str)] = &[
 /// What a setting counts, if it is shown with units.
 fn unit(name: &str) -> Option<&'static str> {
     match name {
-        "idle_in_transaction_session_timeout" | "lock_timeout" | "statement_timeout" => Some("ms"),
+        "idle_in_transaction_session_timeout"
+        | "idle_session_timeout"
+        | "lock_timeout"
+        | "statement_timeout" => Some("ms"),
         "work_mem" => Some("kB"),
         _ => None,
     }

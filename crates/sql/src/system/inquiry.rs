@@ -339,6 +339,13 @@ impl Known<'_> {
             None => self.number(SqlType::RegType, text(question.object))?,
         };
         let asked = asked(question.rest[0], Privileges::USAGE)?;
+        let object = Object {
+            kind: ObjectKind::Type,
+            number: oid,
+        };
+        if self.context().catalog.is_there(object) {
+            return Ok(Some(self.has_any(question.who, object, &asked)));
+        }
         let is_there = SqlType::built_in_with_oid(oid).is_some();
         Ok(is_there.then(|| self.for_all(question.who, &asked)))
     }

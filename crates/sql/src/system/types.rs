@@ -291,8 +291,11 @@ pub(super) fn types(planner: &Planner) -> Vec<Vec<Value>> {
             oid(0),
             oid(record.array_number()),
             flag(domain.is_some_and(|domain| domain.not_null)),
-            oid(domain.map_or(0, |domain| domain.base.oid())),
-            Value::Int4(domain.map_or(TypeMod::NONE, |domain| domain.modifier).0),
+            oid(domain.map_or(0, |domain| domain.over.unwrap_or(domain.base.oid()))),
+            Value::Int4(match domain {
+                Some(domain) if domain.over.is_none() => domain.modifier.0,
+                _ => TypeMod::NONE.0,
+            }),
             Value::Int4(0),
             oid(collation_of(like)),
             text(match whole {

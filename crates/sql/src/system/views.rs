@@ -354,6 +354,19 @@ fn indexes(planner: &Planner) -> Vec<Vec<Value>> {
     rows
 }
 
+/// What a column of a view has where nothing is given, as it is printed.
+fn default_of_view(planner: &Planner, view: &ViewRecord, place: usize) -> Value {
+    view.default(place).map_or(Value::Null, |source| {
+        let column = view.as_column(place);
+        text(&super::print::default(
+            planner,
+            &view.schema,
+            &column,
+            source,
+        ))
+    })
+}
+
 /// A column of a table or view.
 struct Listed<'a> {
     schema: &'a str,
@@ -413,9 +426,10 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
                     None => Value::Null,
                 },
                 not_null: column.not_null
-                    || super::types::domain_of(planner, table.id, number)
-                        .and_then(|record| record.domain())
-                        .is_some_and(|domain| domain.not_null),
+                    || super::types::domain_of(planner, table.id, number).is_some_and(|record| {
+                        let all = planner.catalog().domains_of(record);
+                        all.iter().any(|(_, domain)| domain.not_null)
+                    }),
                 identity: column.identity,
                 sequence: column.identity.and_then(|_| {
                     let mut all = planner.catalog().sequences();
@@ -440,7 +454,7 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
                 position,
                 ty: column.ty,
                 modifier: column.modifier,
-                default: Value::Null,
+                default: default_of_view(planner, view, position - 1),
                 generated: Value::Null,
                 not_null: false,
                 identity: None,

@@ -9,10 +9,12 @@ use crate::catalog::Catalog;
 use crate::from::Doing;
 use crate::planner::Planner;
 use crate::records::ViewRecord;
+use crate::stored::defaults_of_view;
 use crate::view::{query_of, rows_of_view};
 use quintet_base::{SqlError, SqlResult, SqlType, TableId, Value};
 use quintet_ir::Expr;
 use quintet_ir::plan::Plan;
+use std::sync::Arc;
 
 /// Whether a relation has INSTEAD OF triggers for what a statement does.
 pub(super) fn has_triggers(catalog: &Catalog, id: TableId, doing: Doing) -> bool {
@@ -56,7 +58,10 @@ impl Target {
         doing: Doing,
     ) -> SqlResult<Target> {
         let table = planner.catalog().triggered(view.id);
-        let table = table.ok_or_else(|| SqlError::internal("a view is gone"))?;
+        let mut table = table.ok_or_else(|| SqlError::internal("a view is gone"))?;
+        for (place, default) in defaults_of_view(planner.catalog(), view)? {
+            Arc::make_mut(&mut table).columns[place].default = Some(default);
+        }
         let shown = match doing {
             Doing::Insert => None,
             Doing::Update | Doing::Delete => {

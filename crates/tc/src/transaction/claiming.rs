@@ -306,6 +306,13 @@ impl Txn {
         self.deadlocked
     }
 
+    /// Waits no longer for the lock that it was told to wait for, and may go on without it.
+    pub fn give_up_waiting(&self) {
+        if self.awaited.is_some() {
+            self.shared.locks.give_up(self.id);
+        }
+    }
+
     /// The row that it queued up for last, for who has just been told to wait.
     pub fn awaited(&self) -> Option<(SpaceId, &Bytes)> {
         self.awaited.as_ref().map(|(space, key)| (*space, key))

@@ -260,8 +260,13 @@ impl Change<'_, '_, '_> {
         }
         let default = match command.def.as_deref() {
             Some(node) => {
-                let column = (Some(&*self.record.schema), &self.record.columns[number]);
-                default_text(self.planner(), node, column)?
+                let column = &self.record.columns[number];
+                let of = (
+                    Some(&*self.record.schema),
+                    column,
+                    self.record.domain(number),
+                );
+                default_text(self.planner(), node, of)?
             }
             None => None,
         };

@@ -7,6 +7,7 @@
 use super::Change;
 use crate::ddl::constraint::scope_of;
 use crate::ddl::table::{collation, default_text};
+use crate::ddl::user_type::may_use;
 use crate::ddl::{generated, hidden, partition, policy, trigger, view};
 use crate::expr::Binder;
 use crate::names::{self, inner, required};
@@ -27,6 +28,7 @@ impl Change<'_, '_, '_> {
         };
         let type_name = required(definition.type_name.as_ref())?;
         let (ty, modifier, domain) = types::resolve_any(self.planner(), type_name)?;
+        may_use(self.planner(), type_name)?;
         let domain = domain.map(|domain| domain.id);
         let collation = collation(self.planner(), definition, ty)?;
         let column = &self.record.columns[number];
@@ -110,7 +112,7 @@ impl Change<'_, '_, '_> {
         if let Some(text) = column.default.clone() {
             let node = parse_expression(&text)?;
             let column = column.clone();
-            default_text(self.planner(), &node, (None, &column)).map_err(|_| {
+            default_text(self.planner(), &node, (None, &column, None)).map_err(|_| {
                 let message = format!(
                     "default for column \"{}\" cannot be cast automatically to type {ty}",
                     command.name

@@ -16,7 +16,13 @@ pub(in crate::routine) struct Several {
     behind: Vec<(Event, Behind)>,
 }
 
-fn event_of(statement: &Statement) -> Option<Event> {
+impl Several {
+    pub(super) fn firing(&self) -> &Firing {
+        &self.firing
+    }
+}
+
+pub(super) fn event_of(statement: &Statement) -> Option<Event> {
     match statement {
         Statement::Insert(_) => Some(Event::Insert),
         Statement::Update(_) => Some(Event::Update),

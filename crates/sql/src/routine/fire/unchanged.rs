@@ -5,11 +5,15 @@
 //! or an earlier one, or one that the statement calls.
 //! Does not: see a change that leaves all values as they are; who else might change the row waits, as it is locked.
 
+use super::several::{Several, event_of};
 use super::{Event, Firing, Seen, boolean};
-use crate::routine::embed::Embedding;
+use crate::catalog::Catalog;
+use crate::records::TriggerRecord;
+use crate::routine::embed::{Embedding, Planned};
 use quintet_base::{SqlError, SqlResult, SqlType};
 use quintet_ir::plan::{Path, Plan};
 use quintet_ir::routine::{Action, Step};
+use quintet_ir::schema::TableDef;
 use quintet_ir::{Expr, Statement};
 
 /// What a statement would do to a row that is another now, as PostgreSQL says it.
@@ -60,6 +64,13 @@ impl Firing {
     }
 }
 
+/// Whether a table has triggers that may change rows which the same statement comes to later.
+pub(in crate::routine) fn is_watched(catalog: &Catalog, table: &TableDef) -> bool {
+    let triggers = catalog.triggers_around(table);
+    (triggers.iter())
+        .any(|t| t.before && t.row && t.is_enabled() && (t.insert || t.update || t.delete))
+}
+
 /// A plan that by its form finds one row at most.
 pub(super) fn is_of_one_row(plan: &Plan) -> bool {
     match plan {
@@ -105,6 +116,54 @@ impl Embedding<'_, '_> {
         if firing.instead || is_first || firing.of(event, true, true).is_empty() {
             return Ok(());
         }
+        self.refuse_unless_as_found(firing, keys, seen, Meant::Update)
+    }
+
+    /// Before a row of a MERGE's target is changed: the triggers of pairs before it, and what their clauses call, have left it as the query
+    /// of the pairs has found it, in the slots of `found`. `keys`: the slots of its key.
+    ///
+    /// # Errors
+    /// What planning the question says.
+    pub(in crate::routine) fn refuse_changed_by_pairs(
+        &mut self,
+        several: &Several,
+        part: &Planned,
+        keys: &[usize],
+        found: &[usize],
+    ) -> SqlResult<()> {
+        let event = match event_of(&part.statement) {
+            Some(event) if event != Event::Insert && !found.is_empty() => event,
+            _ => return Ok(()),
+        };
+        let firing = several.firing();
+        let triggers = self.context.catalog.triggers_around(&firing.table);
+        // As PostgreSQL says it, which has looked at the row for triggers that are off, too.
+        let of_event = |trigger: &TriggerRecord| match event {
+            Event::Delete => trigger.delete,
+            Event::Insert | Event::Update => trigger.update,
+        };
+        let shown = triggers.iter().any(|t| t.before && t.row && of_event(t));
+        let meant = match shown {
+            true => Meant::Update,
+            false => Meant::Merge,
+        };
+        let places = firing.table.key_columns().into_iter();
+        let keys = places.zip(keys.iter().copied()).collect::<Vec<_>>();
+        let seen = Seen {
+            new: Vec::new(),
+            old: found.to_vec(),
+        };
+        self.refuse_unless_as_found(firing, &keys, &seen, meant)
+    }
+
+    /// Fails unless the row with this key is what has been seen.
+    fn refuse_unless_as_found(
+        &mut self,
+        firing: &Firing,
+        keys: &[(usize, usize)],
+        seen: &Seen,
+        meant: Meant,
+    ) -> SqlResult<()> {
         let source = self.rows_by(&firing.table, keys)?;
         let query = Plan::Project {
             input: Box::new(firing.unchanged(source, seen)),
@@ -124,7 +183,7 @@ impl Embedding<'_, '_> {
             into: Vec::new(),
             body: vec![is_same],
         });
-        let refused = self.refused(Meant::Update);
+        let refused = self.refused(meant);
         self.add(Action::If {
             branches: vec![(Expr::Param(same, SqlType::Bool), Vec::new())],
             otherwise: vec![refused],

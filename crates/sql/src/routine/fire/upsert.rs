@@ -2,7 +2,7 @@
 //!
 //! Relies on: `fire`.  Promises: the row is inserted, or the one in the way goes through the triggers of an UPDATE, or is left
 //! alone by the clause's WHERE; if it has gone before it could be locked, the INSERT is tried again.
-//! Does not: queries in the clause, or partial indexes and those over expressions as what decides (0A000).
+//! Does not: partial indexes and those over expressions as what decides (0A000).
 //!
 //! ```text
 //!   loop:  INSERT … ON CONFLICT (key) DO NOTHING     one row: behind it, and out
@@ -51,15 +51,6 @@ impl Clash<'_> {
 
     /// An expression of the clause, over the slots of both rows.
     fn over_slots(&self, expr: &Expr) -> SqlResult<Expr> {
-        if expr.has_subquery() {
-            let what = "a subquery in ON CONFLICT DO UPDATE of a table with triggers";
-            return Err(SqlError::unsupported(what));
-        }
-        self.moved(expr)
-    }
-
-    /// The same, which may ask a query.
-    fn moved(&self, expr: &Expr) -> SqlResult<Expr> {
         let table = &self.firing.table;
         let mut missing = false;
         let moved = transform(expr, &mut |part| match part {
@@ -215,9 +206,9 @@ impl Embedding<'_, '_> {
         Ok(())
     }
 
-    /// A value over slots, of an expression that may call functions: steps call none in their expressions.
+    /// A value over slots, of an expression that may call functions or ask queries: steps do neither in their expressions.
     fn computed(&mut self, expr: Expr) -> Expr {
-        match expr.calls_routine() {
+        match expr.calls_routine() || expr.has_subquery() {
             true => self.by_query(expr),
             false => expr,
         }
@@ -262,7 +253,7 @@ impl Embedding<'_, '_> {
             });
         }
         for check in &behind.checks.in_the_way {
-            let holds = self.by_query(clash.moved(&check.condition)?);
+            let holds = self.by_query(clash.over_slots(&check.condition)?);
             let message = check.message.clone();
             let error = SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message);
             let refused = self.step(Action::Fail(Box::new(error)));

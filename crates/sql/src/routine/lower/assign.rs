@@ -129,7 +129,8 @@ impl Lowering<'_, '_, '_> {
         };
         let (columns, values): (Vec<OutputColumn>, Vec<Expr>) = fields.into_iter().unzip();
         if columns.is_empty() && self.is_record(target.variable.0) {
-            return Err(SqlError::unsupported("NULL for a record"));
+            self.forget_row(target.variable.0);
+            return Ok(());
         }
         let to = self.row_slots(target.variable.0, &columns)?;
         // A row of NULLs is shown as NULL then.
@@ -153,6 +154,21 @@ impl Lowering<'_, '_, '_> {
             self.at.add(Action::Assign { slot, value });
         }
         Ok(())
+    }
+
+    /// A record is NULL from here on. It has no fields then; where it may be another statement that is reached next, those that
+    /// it had are NULL.
+    fn forget_row(&mut self, number: usize) {
+        self.assigned[number] = false;
+        if let Shape::Row(fields) = self.at.variables.shape(number).clone() {
+            for (_, slot) in fields {
+                let value = Expr::null(self.slot_type(slot).0);
+                self.at.add(Action::Assign { slot, value });
+            }
+        }
+        if self.regions.len() == 1 {
+            self.at.variables.reshape(number, Shape::Unassigned);
+        }
     }
 
     /// Notes that NEW or OLD is NULL from here on, or a row again.
@@ -234,25 +250,45 @@ impl Lowering<'_, '_, '_> {
             if same || !is_record {
                 return Ok(fields.iter().map(|(_, slot)| *slot).collect());
             }
-            if self.shaped_at[number].is_some_and(|shaped| shaped < self.nesting) {
-                let what = format!(
-                    "record \"{}\" with other fields in a branch or loop than before it",
-                    variable.name
-                );
-                return Err(SqlError::unsupported(what));
-            }
         }
         let name = variable.name.clone();
+        self.doubt_behind(number)?;
         let fields = self.fields(&name, columns);
         let slots = fields.iter().map(|(_, slot)| *slot).collect();
         self.at.variables.reshape(number, Shape::Row(fields));
-        self.shaped_at[number] = Some(self.nesting);
         let region = self.regions.last().copied().unwrap_or_default();
         let before = self.shaped_in[number].replace(region);
         // What it got beside this branch it may still have when the branch is over.
         let beside = |before: &usize| *before < region && !self.regions.contains(before);
-        self.doubtful_behind[number] = before.filter(beside).map(|_| region);
+        if before.as_ref().is_some_and(beside) {
+            self.doubtful_behind.insert((region, number));
+        }
         Ok(slots)
+    }
+
+    /// A record gets other fields than it has here: behind the branches and loops that have begun since it got those it may have either,
+    /// and in the loops from their beginning on.
+    fn doubt_behind(&mut self, number: usize) -> SqlResult<()> {
+        let is_known = match self.at.variables.shape(number) {
+            Shape::Row(_) => true,
+            Shape::Doubtful => false,
+            Shape::Unassigned | Shape::Scalar(_) => return Ok(()),
+        };
+        let since = self.shaped_in[number].unwrap_or_default();
+        let entered = self
+            .regions
+            .iter()
+            .copied()
+            .filter(|region| *region > since);
+        let entered: Vec<usize> = entered.collect();
+        if is_known && let Some(turning) = entered.iter().find(|it| self.loops.contains(it)) {
+            self.new_doubt = Some((*turning, number));
+            let name = &self.tree.body.variables[number].name;
+            return Err(doubtful(name));
+        }
+        self.doubtful_behind
+            .extend(entered.into_iter().map(|region| (region, number)));
+        Ok(())
     }
 
     /// Slots with their values over a row of these columns.

@@ -21,6 +21,13 @@ use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::routine::{Action, Into, Raise, RaiseOption, RaiseState, Severity, Slot, Step};
 use quintet_ir::statement::OutputColumn;
 use quintet_ir::{CompareOp, Expr};
+use std::collections::BTreeSet;
+
+/// What records were where branches begin, and which of them may have other fields behind them.
+struct Fork {
+    before: Vec<(usize, Shape)>,
+    doubtful: BTreeSet<usize>,
+}
 
 impl Lowering<'_, '_, '_> {
     /// IF, ELSIF, ELSE.
@@ -43,6 +50,7 @@ impl Lowering<'_, '_, '_> {
     ) -> SqlResult<()> {
         let mut made = Vec::new();
         let mut rest = branches;
+        let mut fork = self.fork();
         while let Some((first, later)) = rest.split_first() {
             let line = self.at.line;
             let before = std::mem::take(&mut self.at.steps);
@@ -55,10 +63,11 @@ impl Lowering<'_, '_, '_> {
             if !needed.is_empty() && !made.is_empty() {
                 // It stands in the ELSE of those before it.
                 let before = std::mem::replace(&mut self.at.steps, needed);
-                let body = self.apart(&first.statements)?;
+                let body = self.branch(&mut fork, &first.statements)?;
                 let nested = self.chain_from(bound, body, later, otherwise, condition);
                 let otherwise = std::mem::replace(&mut self.at.steps, before);
                 nested?;
+                self.join(fork);
                 self.at.line = line;
                 self.at.add(Action::If {
                     branches: made,
@@ -67,16 +76,49 @@ impl Lowering<'_, '_, '_> {
                 return Ok(());
             }
             self.at.steps.extend(needed);
-            let body = self.apart(&first.statements)?;
+            let body = self.branch(&mut fork, &first.statements)?;
             made.push((bound, body));
             rest = later;
         }
-        let otherwise = self.apart(otherwise)?;
+        let otherwise = self.branch(&mut fork, otherwise)?;
+        self.join(fork);
         self.at.add(Action::If {
             branches: made,
             otherwise,
         });
         Ok(())
+    }
+
+    /// Branches of which one is taken begin.
+    fn fork(&self) -> Fork {
+        let records = (0..self.shaped_in.len()).filter(|number| self.is_record(*number));
+        let known = |number| (number, self.at.variables.shape(number).clone());
+        Fork {
+            before: records.map(known).collect(),
+            doubtful: BTreeSet::new(),
+        }
+    }
+
+    /// One of them. It begins with what records were before all of them, if those before it have given them other fields.
+    fn branch(&mut self, fork: &mut Fork, statements: &[Statement]) -> SqlResult<Vec<Step>> {
+        let shaped_in = self.shaped_in.clone();
+        let steps = self.apart(statements)?;
+        for (number, before) in &fork.before {
+            if *self.at.variables.shape(*number) == Shape::Doubtful && *before != Shape::Doubtful {
+                fork.doubtful.insert(*number);
+                self.at.variables.reshape(*number, before.clone());
+                self.shaped_in[*number] = shaped_in[*number];
+            }
+        }
+        Ok(steps)
+    }
+
+    /// They are over.
+    fn join(&mut self, fork: Fork) {
+        for number in fork.doubtful {
+            self.at.variables.reshape(number, Shape::Doubtful);
+            self.shaped_in[number] = self.regions.last().copied();
+        }
     }
 
     /// An IF whose first branch is made already.
@@ -90,7 +132,12 @@ impl Lowering<'_, '_, '_> {
     ) -> SqlResult<()> {
         let before = std::mem::take(&mut self.at.steps);
         let rest = match later {
-            [] => self.apart(otherwise).map(|steps| self.at.steps = steps),
+            [] => {
+                let mut fork = self.fork();
+                let made = self.branch(&mut fork, otherwise);
+                self.join(fork);
+                made.map(|steps| self.at.steps = steps)
+            }
             _ => self.chain(later, otherwise, condition),
         };
         let otherwise = std::mem::replace(&mut self.at.steps, before);
@@ -175,6 +222,7 @@ impl Lowering<'_, '_, '_> {
             label: label.map(str::to_string),
             is_loop: true,
         });
+        self.loops.insert(self.numbered_regions + 1);
         let steps = self.apart(body);
         self.around.pop();
         steps
@@ -189,6 +237,8 @@ impl Lowering<'_, '_, '_> {
     ) -> SqlResult<()> {
         let mut steps = Vec::new();
         if let Some(condition) = condition {
+            // It is asked again behind the body.
+            self.doubt_in(self.numbered_regions + 1);
             let line = self.at.line;
             let (goes_on, needed) = self.at.apart(|at| at.condition(&condition.text))?;
             steps = needed;

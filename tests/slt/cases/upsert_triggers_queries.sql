@@ -1,0 +1,21 @@
+-- Queries in ON CONFLICT DO UPDATE of tables with triggers.
+CREATE TABLE uq (id int PRIMARY KEY, v int, w text);
+CREATE TABLE uq_other (id int PRIMARY KEY, n int);
+CREATE TABLE uq_log (n int GENERATED ALWAYS AS IDENTITY, what text);
+INSERT INTO uq VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c');
+INSERT INTO uq_other VALUES (1, 100), (2, 200), (5, 500);
+CREATE FUNCTION uq_note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO uq_log (what) VALUES (TG_WHEN || ' ' || TG_OP || ' ' || coalesce(OLD::text, '-') || ' ' || NEW::text); RETURN NEW; END $$;
+CREATE TRIGGER uq_before BEFORE INSERT OR UPDATE ON uq FOR EACH ROW EXECUTE FUNCTION uq_note();
+CREATE TRIGGER uq_after AFTER INSERT OR UPDATE ON uq FOR EACH ROW EXECUTE FUNCTION uq_note();
+INSERT INTO uq VALUES (1, 10, 'x'), (5, 50, 'y') ON CONFLICT (id) DO UPDATE SET v = (SELECT n FROM uq_other o WHERE o.id = uq.id) + excluded.v RETURNING *;
+INSERT INTO uq VALUES (1, 10, 'x'), (2, 20, 'z'), (3, 30, 'q') ON CONFLICT (id) DO UPDATE SET v = excluded.v, w = uq.w || excluded.w WHERE EXISTS (SELECT FROM uq_other o WHERE o.id = excluded.id AND o.n > uq.v) RETURNING *;
+INSERT INTO uq VALUES (3, 30, 'q') ON CONFLICT (id) DO UPDATE SET (v, w) = (SELECT max(n), min(n)::text || excluded.w FROM uq_other);
+INSERT INTO uq VALUES (3, 30, 'q') ON CONFLICT (id) DO UPDATE SET v = (SELECT n FROM uq_other);
+INSERT INTO uq VALUES (3, 30, 'q') ON CONFLICT (id) DO UPDATE SET v = 7 WHERE excluded.v IN (SELECT n FROM uq_other);
+INSERT INTO uq VALUES (3, 30, 'q') ON CONFLICT (id) DO UPDATE SET v = (WITH t AS (SELECT uq.v + 1 AS x) SELECT x FROM t);
+SELECT * FROM uq ORDER BY id;
+SELECT what FROM uq_log ORDER BY what, n;
+CREATE FUNCTION uq_put(i int) RETURNS int LANGUAGE plpgsql AS $$ DECLARE r int; BEGIN INSERT INTO uq VALUES (i, 1, 'f') ON CONFLICT (id) DO UPDATE SET v = (SELECT sum(n) FROM uq_other WHERE n > uq.v) WHERE (SELECT count(*) FROM uq_other) = 3 RETURNING v INTO r; RETURN r; END $$;
+SELECT uq_put(1), uq_put(9);
+DROP TABLE uq, uq_other, uq_log;
+DROP FUNCTION uq_note, uq_put;
