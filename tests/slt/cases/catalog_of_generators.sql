@@ -6,15 +6,7 @@ CREATE DOMAIN money2 AS numeric(9,2);
 CREATE TYPE place AS (street text, zip varchar(10), at numeric(8,3), seen timestamp(2), floors int[]);
 CREATE TYPE mood AS ENUM ('a', 'ok', 'it''s');
 CREATE TABLE t (a short, b money2, c varchar(5), d bit(3), e timestamp(3), f interval day to second(2), g date, h numeric, i text, j int, k float4, l time, m interval, n mood DEFAULT 'ok');
-SELECT a.attname,
-    information_schema._pg_char_max_length(information_schema._pg_truetypid(a.*, t.*), information_schema._pg_truetypmod(a.*, t.*)) AS length,
-    information_schema._pg_char_octet_length(information_schema._pg_truetypid(a, t), information_schema._pg_truetypmod(a, t)) AS octets,
-    information_schema._pg_numeric_precision(information_schema._pg_truetypid(a.*, t.*), information_schema._pg_truetypmod(a.*, t.*)) AS digits,
-    information_schema._pg_numeric_precision_radix(information_schema._pg_truetypid(a.*, t.*), information_schema._pg_truetypmod(a.*, t.*)) AS radix,
-    information_schema._pg_numeric_scale(information_schema._pg_truetypid(a.*, t.*), information_schema._pg_truetypmod(a.*, t.*)) AS scale,
-    information_schema._pg_datetime_precision(information_schema._pg_truetypid(a.*, t.*), information_schema._pg_truetypmod(a.*, t.*)) AS seconds,
-    information_schema._pg_interval_type(information_schema._pg_truetypid(a.*, t.*), information_schema._pg_truetypmod(a.*, t.*)) AS fields
-  FROM pg_attribute a JOIN pg_type t ON a.atttypid = t.oid WHERE attrelid = 't'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT a.attname, information_schema._pg_char_max_length(information_schema._pg_truetypid(a.*, t.*), information_schema._pg_truetypmod(a.*, t.*)) AS length, information_schema._pg_char_octet_length(information_schema._pg_truetypid(a, t), information_schema._pg_truetypmod(a, t)) AS octets, information_schema._pg_numeric_precision(information_schema._pg_truetypid(a.*, t.*), information_schema._pg_truetypmod(a.*, t.*)) AS digits, information_schema._pg_numeric_precision_radix(information_schema._pg_truetypid(a.*, t.*), information_schema._pg_truetypmod(a.*, t.*)) AS radix, information_schema._pg_numeric_scale(information_schema._pg_truetypid(a.*, t.*), information_schema._pg_truetypmod(a.*, t.*)) AS scale, information_schema._pg_datetime_precision(information_schema._pg_truetypid(a.*, t.*), information_schema._pg_truetypmod(a.*, t.*)) AS seconds, information_schema._pg_interval_type(information_schema._pg_truetypid(a.*, t.*), information_schema._pg_truetypmod(a.*, t.*)) AS fields FROM pg_attribute a JOIN pg_type t ON a.atttypid = t.oid WHERE attrelid = 't'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT information_schema._pg_numeric_precision(23, NULL), information_schema._pg_numeric_precision(NULL, 5), information_schema._pg_char_max_length(1043, NULL), information_schema._pg_datetime_precision(1186, -1), information_schema._pg_numeric_scale(1700, -1);
 SELECT information_schema._pg_char_max_length(1043, 14);
 SELECT _pg_char_max_length(1043, 14);
@@ -22,7 +14,8 @@ SELECT information_schema._pg_char_max_length('x'::text, 1);
 SELECT information_schema._pg_nothing(1, 2);
 SELECT nameconcatoid('abc', 12), nameconcatoid(repeat('x', 63)::name, 1234567), nameconcatoid(NULL, 1);
 SELECT attribute_name, data_type, character_maximum_length, character_octet_length, numeric_precision, numeric_precision_radix, numeric_scale, datetime_precision FROM information_schema.attributes WHERE udt_schema = 'gen' ORDER BY ordinal_position;
-CREATE FUNCTION f(a int, b place, c short DEFAULT 'x', d int DEFAULT 1 + 2, VARIADIC e mood[] DEFAULT '{}') RETURNS int LANGUAGE sql STRICT AS 'SELECT 1';
+CREATE FUNCTION f(a int, c varchar DEFAULT 'x', d int DEFAULT 3, e mood[] DEFAULT '{}') RETURNS int LANGUAGE sql STRICT AS 'SELECT 1';
+CREATE FUNCTION h(a place, b short, c t) RETURNS int LANGUAGE sql AS 'SELECT 1';
 CREATE FUNCTION g(OUT a t, OUT b numeric) LANGUAGE sql AS 'SELECT NULL::gen.t, 1.0';
 CREATE PROCEDURE p(INOUT a int) LANGUAGE sql AS 'SELECT 1';
 SELECT parameter_name, parameter_mode, data_type, udt_schema, udt_name, parameter_default FROM information_schema.parameters WHERE specific_schema = 'gen' ORDER BY specific_name, ordinal_position;
@@ -45,9 +38,9 @@ SELECT enum_range(NULL::mood);
 -- Names in messages are as they were written.
 SELECT gen.f(1, 2, 3);
 SELECT gen.f(z => 1);
-SELECT gen.none(1, 'x', NULL);
-SELECT gen.none(z => 1::numeric);
-SELECT none(1);
+SELECT gen.nil(1, 'x', NULL);
+SELECT gen.nil(z => 1::numeric);
+SELECT nil(1);
 CALL gen.f(1, NULL);
 SELECT gen.p(1);
 -- A list of one is a comparison.

@@ -27,7 +27,7 @@ pub fn of_information_schema(name: &str) -> Option<&'static str> {
     all.into_iter().find(|full| bare(full) == Some(name))
 }
 
-/// Type and modifier; `None` where either is NULL or no type of the catalogue's own.
+/// Type and modifier; `None` for a type that somebody has made.
 fn of(args: &[&Value]) -> (Option<SqlType>, Option<i32>) {
     let ty = match args[0] {
         Value::Oid(number) => SqlType::built_in_with_oid(*number),
@@ -163,44 +163,38 @@ pub(super) static FUNCTIONS: &[Function] = &[
         OF_TYPE,
         Int4,
         characters,
-    )
-    .lenient(),
+    ),
     new(
         "information_schema._pg_char_octet_length",
         OF_TYPE,
         Int4,
         octets,
-    )
-    .lenient(),
+    ),
     new(
         "information_schema._pg_numeric_precision",
         OF_TYPE,
         Int4,
         precision,
-    )
-    .lenient(),
+    ),
     new(
         "information_schema._pg_numeric_precision_radix",
         OF_TYPE,
         Int4,
         radix,
-    )
-    .lenient(),
-    new("information_schema._pg_numeric_scale", OF_TYPE, Int4, scale).lenient(),
+    ),
+    new("information_schema._pg_numeric_scale", OF_TYPE, Int4, scale),
     new(
         "information_schema._pg_datetime_precision",
         OF_TYPE,
         Int4,
         seconds,
-    )
-    .lenient(),
+    ),
     new(
         "information_schema._pg_interval_type",
         OF_TYPE,
         Text,
         fields,
-    )
-    .lenient(),
+    ),
 ];
 
 /// Those that the views call and that are of `pg_catalog`.

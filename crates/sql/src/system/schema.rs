@@ -378,7 +378,9 @@ fn referential(planner: &Planner, key: &ForeignKeyRecord) -> Option<Vec<Value>> 
 fn checks(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for table in planner.catalog().tables_and_parts() {
-        for check in table.own_checks() {
+        // PostgreSQL lists what is alike once: those of partitions are.
+        let is_whole = table.relation() == table.id;
+        for check in table.own_checks().filter(|_| is_whole) {
             let mut row = place(planner, &table.schema, &check.name);
             let printed = printed_check(planner, &table, &check.text, false);
             row.push(text(&format!("({printed})")));
