@@ -66,6 +66,7 @@ mod fuzzy;
 mod hash;
 pub mod hypothetical;
 mod identifier;
+pub mod information;
 pub(crate) mod json;
 pub mod json_rows;
 pub mod jsonpath;
@@ -256,6 +257,8 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         encoding::FUNCTIONS,
         extension::FUNCTIONS,
         identifier::FUNCTIONS,
+        information::FUNCTIONS,
+        information::NAMES,
         format::FUNCTIONS,
         fuzzy::FUNCTIONS,
         hash::FUNCTIONS,

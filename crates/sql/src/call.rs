@@ -8,6 +8,7 @@ use crate::catalog::Relation;
 use crate::coerce;
 use crate::comparable;
 use crate::domain;
+use crate::expanded::true_type;
 use crate::expr::{AGGREGATE_BASE, Binder};
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
@@ -54,12 +55,11 @@ impl Binder<'_, '_> {
             if let [schema, _] = names::strings(&call.funcname).as_slice() {
                 check_schema(self.planner, Some(schema)).map_err(&here)?;
             }
-            return Err(self.planner.error(
-                SqlState::UNDEFINED_FUNCTION,
-                format!("function {full} does not exist"),
-                location,
-            ));
+            return Err(here(self.no_such_function(&full, &call.args)?));
         };
+        if let Some(case) = true_type(name, &call.args) {
+            return self.bind(&case);
+        }
         if name.starts_with(LARGE_OBJECT) && !self.planner.is_of_large_objects() {
             return Err(self.planner.error(
                 SqlState::UNDEFINED_FUNCTION,
@@ -361,6 +361,22 @@ impl Binder<'_, '_> {
                 ty: SqlType::Text,
             },
         })
+    }
+
+    /// `42883` for a function that there is none of, whatever its arguments.
+    fn no_such_function(&self, full: &str, args: &[Node]) -> SqlResult<SqlError> {
+        let said = args.iter().map(|arg| match inner(arg) {
+            Some(NodeEnum::NamedArgExpr(named)) => {
+                let ty = self.bind(required(named.arg.as_deref())?)?.ty();
+                Ok(format!("{} => {ty}", named.name))
+            }
+            _ => Ok(self.bind(arg)?.ty().to_string()),
+        });
+        let said = said.collect::<SqlResult<Vec<String>>>()?.join(", ");
+        let message = format!("function {full}({said}) does not exist");
+        Ok(SqlError::new(SqlState::UNDEFINED_FUNCTION, message).hint(
+            "No function matches the given name and argument types. You might need to add explicit type casts.",
+        ))
     }
 
     /// Binds an aggregate: its place among the results of the aggregation to come.

@@ -2,6 +2,7 @@
 //!
 //! Relies on: `unnest … WITH ORDINALITY`, which it is rewritten to before anything is bound.  Promises: `(f(a)).x` and `(f(a)).n` in
 //! a select list, `f(a)` in the select list of a subselect whose field `(s.name).x` is asked for outside.
+//! Rows of the catalogue that `_pg_truetypid` and `_pg_truetypmod` take are CASE over their fields.
 //! `unnest(a)` beside `generate_subscripts(a, d)` is the same question in other words.
 //! Does not: make a row a value; other uses are refused where they are bound.
 //!
@@ -15,9 +16,11 @@ use crate::names::{self, inner};
 use crate::tree::{node, string};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
-    AConst, AExpr, AExprKind, Alias, CaseExpr, CaseWhen, ColumnRef, FuncCall, Integer, Node,
-    RangeFunction, ResTarget, SelectStmt, TypeCast, TypeName, a_const,
+    AConst, AExpr, AExprKind, AIndirection, Alias, CaseExpr, CaseWhen, ColumnRef, FuncCall,
+    Integer, Node, RangeFunction, ResTarget, SelectStmt, TypeCast, TypeName,
+    a_const::{self, Val},
 };
+use quintet_ir::function::information::{TRUE_MODIFIER, TRUE_TYPE};
 
 /// What the elements are called among the sources; no name that somebody would write.
 const ALIAS: &str = "?expanded?";
@@ -388,4 +391,62 @@ fn source(array: Node) -> Node {
         }),
         ..Default::default()
     }))
+}
+
+/// `_pg_truetypid(a, t)` and `_pg_truetypmod(a, t)` of rows of `pg_attribute` and `pg_type`: what a domain is over, or the column's own.
+pub(crate) fn true_type(name: &str, arguments: &[Node]) -> Option<Node> {
+    let (of_domain, own) = match name {
+        TRUE_TYPE => ("typbasetype", "atttypid"),
+        TRUE_MODIFIER => ("typtypmod", "atttypmod"),
+        _ => return None,
+    };
+    let [attribute, ty] = arguments else {
+        return None;
+    };
+    let word = AConst {
+        val: Some(Val::Sval(pg_query::protobuf::String {
+            sval: "d".to_string(),
+        })),
+        ..Default::default()
+    };
+    let is_domain = AExpr {
+        kind: AExprKind::AexprOp.into(),
+        name: vec![string("=".to_string())],
+        lexpr: Some(Box::new(field_of_row(ty, "typtype"))),
+        rexpr: Some(Box::new(node(NodeEnum::AConst(word)))),
+        location: -1,
+        ..Default::default()
+    };
+    let when = CaseWhen {
+        expr: Some(Box::new(node(NodeEnum::AExpr(Box::new(is_domain))))),
+        result: Some(Box::new(field_of_row(ty, of_domain))),
+        location: -1,
+        ..Default::default()
+    };
+    Some(node(NodeEnum::CaseExpr(Box::new(CaseExpr {
+        args: vec![node(NodeEnum::CaseWhen(Box::new(when)))],
+        defresult: Some(Box::new(field_of_row(attribute, own))),
+        location: -1,
+        ..Default::default()
+    }))))
+}
+
+/// A field of a row that is written `t.*`, `t` or as an expression.
+fn field_of_row(row: &Node, field: &str) -> Node {
+    if let Some(NodeEnum::ColumnRef(column)) = inner(row)
+        && let [_, .., last] = column.fields.as_slice()
+        && matches!(inner(last), Some(NodeEnum::AStar(_)))
+    {
+        let mut parts = column.fields.clone();
+        parts.pop();
+        parts.push(string(field.to_string()));
+        return node(NodeEnum::ColumnRef(ColumnRef {
+            fields: parts,
+            location: column.location,
+        }));
+    }
+    node(NodeEnum::AIndirection(Box::new(AIndirection {
+        arg: Some(Box::new(row.clone())),
+        indirection: vec![string(field.to_string())],
+    })))
 }

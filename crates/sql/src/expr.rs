@@ -14,6 +14,7 @@
 use crate::coerce;
 use crate::composite;
 use crate::domain;
+use crate::later_words::plain_call_of;
 use crate::names::{self, inner, required};
 use crate::once::once;
 use crate::parse;
@@ -196,11 +197,18 @@ impl<'b, 'a> Binder<'b, 'a> {
             NodeEnum::XmlExpr(_) | NodeEnum::XmlSerialize(_) => {
                 Err(self.planner.unsupported("XML", place()))
             }
-            NodeEnum::JsonObjectConstructor(_)
-            | NodeEnum::JsonArrayConstructor(_)
-            | NodeEnum::JsonIsPredicate(_)
+            NodeEnum::JsonObjectConstructor(_) | NodeEnum::JsonIsPredicate(_) => {
+                Err(self.planner.unsupported("JSON", place()))
+            }
+            NodeEnum::JsonArrayConstructor(_)
             | NodeEnum::JsonFuncExpr(_)
-            | NodeEnum::JsonParseExpr(_) => Err(self.planner.unsupported("JSON", place())),
+            | NodeEnum::JsonParseExpr(_)
+            | NodeEnum::JsonScalarExpr(_)
+            | NodeEnum::JsonSerializeExpr(_)
+            | NodeEnum::MergeSupportFunc(_) => match inner(node).and_then(plain_call_of) {
+                Some(call) => self.call(&call),
+                None => Err(self.planner.unsupported("JSON", place())),
+            },
             _ => Err(self.planner.unsupported("this kind of expression", place())),
         }
     }

@@ -82,6 +82,7 @@ mod join_clause;
 mod kept_settings;
 mod kind;
 mod large_object;
+mod later_words;
 mod limit;
 mod locking;
 mod names;

@@ -7,6 +7,7 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{self, Node, a_const};
 use quintet_base::{SqlError, SqlResult};
 use quintet_ir::function::extension::is_of_extension;
+use quintet_ir::function::information::of_information_schema;
 
 /// The node inside.
 pub(crate) fn inner(node: &Node) -> Option<&NodeEnum> {
@@ -26,10 +27,12 @@ pub(crate) fn strings(nodes: &[Node]) -> Vec<&str> {
     nodes.iter().filter_map(string).collect()
 }
 
-/// A name without its `pg_catalog`; `None` for other schemas, but for the functions of extensions, which are in any.
+/// A name without its `pg_catalog`; `None` for other schemas, but for the functions of extensions, which are in any, and those of
+/// `information_schema`, whose names have their schema.
 pub(crate) fn built_in(nodes: &[Node]) -> Option<&str> {
     match strings(nodes).as_slice() {
         [name] | ["pg_catalog", name] => Some(name),
+        ["information_schema", name] => of_information_schema(name),
         // Dumps name the schema of the extension.
         [_, name] if is_of_extension(name) => Some(name),
         _ => None,

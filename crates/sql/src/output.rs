@@ -5,6 +5,7 @@
 
 use crate::expr::Binder;
 use crate::grouping_sets;
+use crate::later_words::plain_call_of;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::row_value::Row;
@@ -175,6 +176,18 @@ fn figure(node: &Node) -> Option<(String, bool)> {
             .last()
             .copied()
             .and_then(good),
+        NodeEnum::JsonArrayConstructor(_)
+        | NodeEnum::JsonFuncExpr(_)
+        | NodeEnum::JsonParseExpr(_)
+        | NodeEnum::JsonScalarExpr(_)
+        | NodeEnum::JsonSerializeExpr(_)
+        | NodeEnum::MergeSupportFunc(_) => {
+            let call = plain_call_of(inner(node)?)?;
+            names::strings(&call.funcname)
+                .last()
+                .copied()
+                .and_then(good)
+        }
         NodeEnum::AExpr(expr) if expr.kind() == AExprKind::AexprNullif => good("nullif"),
         NodeEnum::CoalesceExpr(_) => good("coalesce"),
         NodeEnum::GroupingFunc(_) => good("grouping"),

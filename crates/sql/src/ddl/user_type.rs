@@ -6,9 +6,11 @@
 //! that the catalogue keeps.
 
 use super::creation_schema;
+use super::rename::has_word;
 use crate::command::Planned;
 use crate::draft::{Draft, spaces_of};
 use crate::names::{self, inner, required};
+use crate::parse;
 use crate::planner::Planner;
 use crate::records::{LabelRecord, TypeKind, TypeRecord, ViewColumnRecord};
 use crate::types;
@@ -314,7 +316,11 @@ fn rename_in_tables(draft: &mut Draft, record: &TypeRecord, old: &str, new: &str
             draft.work(Work::Fence(spaces_of(table)));
         }
     }
-    refuse_in_text(draft, old, &format!("label \"{old}\""))
+    refuse_in_text(
+        draft,
+        &|text| has_label(text, old),
+        &format!("label \"{old}\""),
+    )
 }
 
 /// The texts that a table's record keeps.
@@ -326,12 +332,31 @@ pub(super) fn texts_of(record: &crate::records::TableRecord) -> impl Iterator<It
     columns.flatten().chain(generated).chain(checks)
 }
 
-/// Refuses a new name where text that is kept has the old one.
-fn refuse_in_text(draft: &Draft, old: &str, what: &str) -> SqlResult<()> {
+/// Whether a text may name a label: it is a constant, or among the elements of one that is an array's or a row's.
+fn has_label(text: &str, label: &str) -> bool {
+    let Ok(words) = parse::scan(text) else {
+        return text.contains(label);
+    };
+    words.iter().any(|(from, to)| {
+        let word = &text[*from..*to];
+        let Some(inside) = word
+            .strip_prefix('\'')
+            .and_then(|word| word.strip_suffix('\''))
+        else {
+            // `E'…'`, `U&'…'`, `$$…$$`.
+            return word.contains(['\'', '$']) && word.contains(label);
+        };
+        let inside = inside.replace("''", "'");
+        inside == label || inside.starts_with(['{', '(']) && inside.contains(label)
+    })
+}
+
+/// Refuses a new name where text that is kept may have the old one.
+fn refuse_in_text(draft: &Draft, has: &dyn Fn(&str) -> bool, what: &str) -> SqlResult<()> {
     let planner = draft.planner;
     let named = |place: String| SqlError::unsupported(format!("renaming {what}, named in {place}"));
     let mut views = planner.catalog().all_views();
-    if let Some(view) = views.find(|view| view.text.contains(old)) {
+    if let Some(view) = views.find(|view| has(&view.text)) {
         return Err(named(format!("view \"{}\"", view.name)));
     }
     for other in planner.catalog().user_types() {
@@ -340,7 +365,7 @@ fn refuse_in_text(draft: &Draft, old: &str, what: &str) -> SqlResult<()> {
         };
         let checks = domain.checks.iter().map(|check| check.text.as_str());
         let mut texts = checks.chain(domain.default.as_deref());
-        if texts.any(|text| text.contains(old)) {
+        if texts.any(has) {
             return Err(named(format!("domain \"{}\"", other.name)));
         }
     }
@@ -390,9 +415,9 @@ pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Pla
         }
     }
     let what = format!("type \"{}\"", found.name);
-    refuse_in_text(&draft, &found.name, &what)?;
+    refuse_in_text(&draft, &|text| has_word(text, &found.name), &what)?;
     let mut routines = planner.catalog().all_routines();
-    if let Some(routine) = routines.find(|routine| routine.record.text.contains(&found.name)) {
+    if let Some(routine) = routines.find(|routine| has_word(&routine.record.text, &found.name)) {
         let name = &routine.record.name;
         let what = format!("renaming {what}, named in function \"{name}\"");
         return Err(SqlError::unsupported(what));

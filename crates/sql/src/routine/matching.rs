@@ -140,6 +140,11 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
         )));
     };
     check_schema(planner, schema).map_err(&here)?;
+    // Messages say it as it was written.
+    let full = match schema {
+        Some(schema) => format!("{schema}.{name}"),
+        None => name.to_string(),
+    };
     let argument = |node: &Node| match binder.row(node)? {
         Some(row) => Ok::<_, SqlError>(Argument::Row(row)),
         None => {
@@ -214,14 +219,14 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
                     && schema.is_none_or(|schema| schema == "pg_catalog")
                     && (function::resolve(name, &types).is_ok() || is_sleep(name, &types)) =>
                 {
-                    other_kind(&written(name, &given), procedure)
+                    other_kind(&written(&full, &given), procedure)
                 }
-                None => not_found(&written(name, &given), procedure),
+                None => not_found(&written(&full, &given), procedure),
             }));
         }
         Choice::Several => {
             let what = if procedure { "procedure" } else { "function" };
-            let message = format!("{what} {} is not unique", written(name, &given));
+            let message = format!("{what} {} is not unique", written(&full, &given));
             let hint = format!(
                 "Could not choose a best candidate {what}. You might need to add explicit type casts."
             );
@@ -230,7 +235,7 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
         }
     };
     if signature.procedure != procedure {
-        return Err(here(other_kind(&written(name, &given), procedure)));
+        return Err(here(other_kind(&written(&full, &given), procedure)));
     }
     let given = given.into_iter().map(|given| Some(given.value));
     let mut given: Vec<Option<Argument>> = given.collect();

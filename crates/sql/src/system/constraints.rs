@@ -90,7 +90,8 @@ fn constraint(planner: &Planner, constraint: Constraint) -> Vec<Value> {
         letter(|key| if key.full { 'f' } else { 's' }),
         flag(true),
         Value::Int4(0),
-        flag(key.is_some()),
+        // Only conditions are what children have, too.
+        flag(constraint.kind != "c"),
         constraint.columns,
         key.map_or(Value::Null, |key| numbers(&key.parent_columns)),
         constraint.source,
@@ -102,6 +103,7 @@ fn inherited(mut row: Vec<Value>, parent: u32) -> Vec<Value> {
     row[PARENT] = oid(parent);
     row[IS_LOCAL] = flag(false);
     row[INHERITED] = Value::Int4(1);
+    row[NO_INHERIT] = flag(false);
     row
 }
 
@@ -140,9 +142,7 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
                 late: trigger.more.late,
                 validated: true,
             };
-            let mut row = constraint(planner, of_trigger);
-            row[NO_INHERIT] = flag(true);
-            row
+            constraint(planner, of_trigger)
         }));
     }
     for table in planner.catalog().tables() {

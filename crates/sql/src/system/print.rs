@@ -6,6 +6,8 @@
 //!
 //! *Pretty* is the shorter form, with the parentheses that are needed; the other one has them around each operator.
 
+mod one_of;
+
 use crate::call::split_name;
 use crate::composite::type_of_rows;
 use crate::expr::Binder;
@@ -583,33 +585,7 @@ impl Printer<'_, '_, '_> {
                 let symbol = if symbol == "!=" { "<>" } else { symbol };
                 self.binary(symbol, left, right)
             }
-            AexprIn => {
-                let items = names::list(right)?;
-                let ty = self.ty(left)?;
-                let kinds = items.iter().filter_map(|item| self.ty(item));
-                let ty = kinds.fold(ty, |ty, other| match other {
-                    SqlType::Unknown => ty,
-                    other => function::compare_type(CompareOp::Eq, ty, other).unwrap_or(ty),
-                });
-                let operand = match ty {
-                    SqlType::Varchar => SqlType::Text,
-                    ty => ty,
-                };
-                let shown = self.converted(left, operand, Bond::Atom)?;
-                let elements = self.list(items, Some(ty))?;
-                let array = match ty {
-                    SqlType::Varchar if self.pretty => format!("ARRAY[{elements}]::text[]"),
-                    SqlType::Varchar => format!("(ARRAY[{elements}])::text[]"),
-                    _ => format!("ARRAY[{elements}]"),
-                };
-                let (comparison, which) = match symbol {
-                    "<>" => ("<>", "ALL"),
-                    _ => ("=", "ANY"),
-                };
-                let comparison = self.operator_of(comparison, &[ty]);
-                let text = format!("{shown} {comparison} {which} ({array})");
-                Some(self.wrapped(text, Bond::Operator))
-            }
+            AexprIn => self.one_of(symbol, left, names::list(right)?),
             AexprOpAny | AexprOpAll => {
                 let which = match expr.kind() {
                     AexprOpAny => "ANY",

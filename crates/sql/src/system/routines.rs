@@ -15,6 +15,7 @@ use crate::plpgsql::{Header, ParameterMode, Returns, Volatility};
 use crate::routine::{Own, Parameter, Signature, StoredRoutine};
 use crate::utility::shown_setting;
 use pg_query::NodeEnum;
+use pg_query::protobuf::Node;
 use quintet_base::types::format_type;
 use quintet_base::value::Array;
 use quintet_base::{SqlType, TypeMod, Value};
@@ -108,6 +109,9 @@ pub(super) const INFORMATION: &[Definition] = &[
             "routine_definition",
             "external_language",
             "is_deterministic",
+            "is_null_call",
+            "schema_level_routine",
+            "max_dynamic_result_sets",
             "security_type",
         ],
         rows: listed,
@@ -128,6 +132,7 @@ pub(super) const INFORMATION: &[Definition] = &[
             "udt_schema",
             "udt_name",
             "dtd_identifier",
+            "parameter_default",
         ],
         rows: parameters,
     },
@@ -185,13 +190,7 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
         };
         let set = signature.output == Output::Rows;
         let language = language_number(&language);
-        let type_of = |p: &Parameter| {
-            let own = p
-                .row
-                .as_ref()
-                .map_or(p.ty.oid(), |row| number_of_row(planner, row));
-            oid(p.domain.unwrap_or(own))
-        };
+        let type_of = |p: &Parameter| oid(parameter_number(planner, p));
         let types = inputs().map(type_of);
         // As in PostgreSQL, nothing where all of them are given.
         let all = || {
@@ -283,13 +282,28 @@ fn result_number(planner: &Planner, header: &Header, signature: &Signature) -> u
     }
 }
 
+/// The number of a parameter's type.
+fn parameter_number(planner: &Planner, parameter: &Parameter) -> u32 {
+    let row = parameter.row.as_ref();
+    let own = row.map_or(parameter.ty.oid(), |row| number_of_row(planner, row));
+    parameter.domain.unwrap_or(own)
+}
+
 /// Schema and name in `pg_type` of what a routine gives, and what the standard calls it.
 fn result_place(planner: &Planner, routine: &Described) -> [Value; 3] {
     let Described {
         header, signature, ..
     } = routine;
+    place_of_type(
+        planner,
+        result_number(planner, header, signature),
+        signature.row.as_ref(),
+    )
+}
+
+/// Of a type with this number, the one of a table's rows if that is known.
+fn place_of_type(planner: &Planner, number: u32, row: Option<&TableRef>) -> [Value; 3] {
     let place = |schema: &str, name: &str, word: &str| [text(schema), text(name), text(word)];
-    let number = result_number(planner, header, signature);
     if number == TRIGGER {
         return place("pg_catalog", "trigger", "trigger");
     }
@@ -298,7 +312,7 @@ fn result_place(planner: &Planner, routine: &Described) -> [Value; 3] {
     }
     const OTHER: &str = "USER-DEFINED";
     let catalog = planner.catalog();
-    match (catalog.type_with(number), &signature.row) {
+    match (catalog.type_with(number), row) {
         (Some(record), _) if record.id == number => place(&record.schema, &record.name, OTHER),
         (Some(record), _) => {
             let name = array_name(catalog, &record.schema, &record.name);
@@ -381,6 +395,13 @@ fn listed(planner: &Planner) -> Vec<Vec<Value>> {
             text(&body),
             text(&language.to_ascii_uppercase()),
             text(if deterministic { "YES" } else { "NO" }),
+            match (signature.procedure, signature.strict) {
+                (true, _) => Value::Null,
+                (false, true) => text("YES"),
+                (false, false) => text("NO"),
+            },
+            text("YES"),
+            Value::Int4(0),
             text(if own.definer { "DEFINER" } else { "INVOKER" }),
         ]
     };
@@ -397,6 +418,9 @@ fn parameters(planner: &Planner) -> Vec<Vec<Value>> {
                 ParameterMode::InOut => "INOUT",
                 ParameterMode::Out | ParameterMode::Table => "OUT",
             };
+            let number = parameter_number(planner, parameter);
+            let [schema, name, data_type] = place_of_type(planner, number, parameter.row.as_ref());
+            let default = parameter.default.as_ref();
             rows.push(vec![
                 text(planner.context.database),
                 text(&record.schema),
@@ -406,11 +430,12 @@ fn parameters(planner: &Planner) -> Vec<Vec<Value>> {
                 text("NO"),
                 text("NO"),
                 parameter.name.as_deref().map_or(Value::Null, text),
-                text(&super::schema::data_type(parameter.ty)),
+                data_type,
                 text(planner.context.database),
-                text(&super::types::place_of(planner, parameter.ty).0),
-                text(&super::types::place_of(planner, parameter.ty).1),
+                schema,
+                name,
                 text(&position.to_string()),
+                default.map_or(Value::Null, |node| text(&default_text(parameter, node))),
             ]);
         }
     }
@@ -517,18 +542,22 @@ fn arguments_text(routine: &Described, with_defaults: bool) -> String {
         parts.extend(parameter.name.as_deref().map(quoted));
         parts.push(row.clone().unwrap_or_else(|| parameter.type_text()));
         if let Some(node) = parameter.default.as_ref().filter(|_| with_defaults) {
-            let text = parse::expression_text(node).unwrap_or_else(|_| "…".into());
-            // PostgreSQL shows the type of a literal that has none of its own.
-            let plain = matches!(inner(node), Some(NodeEnum::AConst(_)));
-            let cast = match plain && (text.starts_with('\'') || text == "NULL") {
-                true => format!("::{}", parameter.type_text()),
-                false => String::new(),
-            };
-            parts.push(format!("DEFAULT {text}{cast}"));
+            parts.push(format!("DEFAULT {}", default_text(parameter, node)));
         }
         parts.join(" ")
     });
     texts.collect::<Vec<_>>().join(", ")
+}
+
+/// A parameter's DEFAULT.
+fn default_text(parameter: &Parameter, node: &Node) -> String {
+    let text = parse::expression_text(node).unwrap_or_else(|_| "…".into());
+    // PostgreSQL shows the type of a literal that has none of its own.
+    let plain = matches!(inner(node), Some(NodeEnum::AConst(_)));
+    match plain && (text.starts_with('\'') || text == "NULL") {
+        true => format!("{text}::{}", parameter.type_text()),
+        false => text,
+    }
 }
 
 /// What a function gives, in words; none for a procedure.

@@ -4,12 +4,13 @@
 //! to speak of.
 
 use super::constraints::printed_check;
+use super::indexes::{PartIndex, part_indexes};
 use super::{Definition, text};
 use crate::planner::Planner;
 use crate::records::ForeignKeyRecord;
 use quintet_base::types::format_type;
 use quintet_base::{SqlType, TypeMod, Value};
-use quintet_ir::schema::TableDef;
+use quintet_ir::schema::{TableDef, TableRef};
 
 pub(super) const INFORMATION: &[Definition] = &[
     Definition {
@@ -150,6 +151,33 @@ fn yes_or_no(yes: bool) -> Value {
 /// A primary key or a unique constraint: its name, its kind, its columns, and its index.
 type Key<'t> = (&'t str, &'static str, &'t [usize], u32);
 
+/// Those of all tables, and of partitions, which have their tables' by names of their own.
+struct Keys<'c> {
+    parts: Vec<PartIndex<'c>>,
+}
+
+impl<'c> Keys<'c> {
+    fn of_catalog(planner: &Planner<'c>) -> Keys<'c> {
+        let mut parts = part_indexes(planner.catalog());
+        parts.retain(|own| own.constraint);
+        Keys { parts }
+    }
+
+    /// Those of a table or partition.
+    fn of<'t>(&'t self, table: &'t TableDef) -> Vec<Key<'t>> {
+        if table.relation() == table.id {
+            return keys(table);
+        }
+        let own = self.parts.iter();
+        let own = own.filter(|own| own.part.id == table.relation());
+        let key = |own: &'t PartIndex| {
+            let word = if own.primary { "PRIMARY KEY" } else { "UNIQUE" };
+            (own.name.as_str(), word, own.columns, own.of_table)
+        };
+        own.map(key).collect()
+    }
+}
+
 /// Those of a table.
 fn keys(table: &TableDef) -> Vec<Key<'_>> {
     let primary = table.primary_key.iter();
@@ -178,14 +206,15 @@ fn not_null_name(planner: &Planner, table: &TableDef, column: usize) -> String {
     format!(
         "{}_{}_{}_not_null",
         super::schema_oid(planner, &table.schema),
-        table.id.0,
+        table.relation().0,
         column + 1
     )
 }
 
 fn table_constraints(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for table in planner.catalog().tables() {
+    let keys = Keys::of_catalog(planner);
+    for table in planner.catalog().tables_and_parts() {
         let mut add = |name: &str, word: &str, late: bool, deferred: bool| {
             let mut row = place(planner, &table.schema, name);
             row.extend(place(planner, &table.schema, &table.name));
@@ -205,11 +234,11 @@ fn table_constraints(planner: &Planner) -> Vec<Vec<Value>> {
             ]);
             rows.push(row);
         };
-        for (name, word, _, index) in keys(table) {
+        for (name, word, _, index) in keys.of(&table) {
             let late = planner.catalog().late(table.id, index);
             add(name, word, late.is_some(), late == Some(true));
         }
-        for key in planner.catalog().foreign_keys_of(table.id) {
+        for key in planner.catalog().foreign_keys_of(table.relation()) {
             add(&key.name, "FOREIGN KEY", key.deferrable, key.deferred);
         }
         for check in table.own_checks() {
@@ -218,7 +247,7 @@ fn table_constraints(planner: &Planner) -> Vec<Vec<Value>> {
         for (number, column) in table.visible_columns() {
             if column.not_null {
                 add(
-                    &not_null_name(planner, table, number),
+                    &not_null_name(planner, &table, number),
                     "CHECK",
                     false,
                     false,
@@ -231,7 +260,8 @@ fn table_constraints(planner: &Planner) -> Vec<Vec<Value>> {
 
 fn key_columns(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for table in planner.catalog().tables() {
+    let keys = Keys::of_catalog(planner);
+    for table in planner.catalog().tables_and_parts() {
         let mut add = |name: &str, columns: &[usize], parents: Option<Vec<usize>>| {
             for (position, &column) in columns.iter().enumerate() {
                 let mut row = place(planner, &table.schema, name);
@@ -243,10 +273,10 @@ fn key_columns(planner: &Planner) -> Vec<Vec<Value>> {
                 rows.push(row);
             }
         };
-        for (name, _, columns, _) in keys(table) {
+        for (name, _, columns, _) in keys.of(&table) {
             add(name, columns, None);
         }
-        for key in planner.catalog().foreign_keys_of(table.id) {
+        for key in planner.catalog().foreign_keys_of(table.relation()) {
             let parent = planner.catalog().table_by_id(key.parent);
             let unique = parent.map(|parent| unique_columns(parent, key));
             let places = unique.map(|(_, unique)| {
@@ -272,15 +302,20 @@ fn unique_columns<'t>(parent: &'t TableDef, key: &ForeignKeyRecord) -> (&'t str,
 }
 
 /// A constraint's name with the table and columns that it speaks of.
-fn usage<'c>(planner: &Planner<'c>) -> Vec<(String, &'c TableDef, Vec<usize>)> {
+fn usage(planner: &Planner) -> Vec<(String, TableRef, Vec<usize>)> {
     let mut found = Vec::new();
-    for table in planner.catalog().tables() {
-        for (name, _, columns, _) in keys(table) {
-            found.push((name.to_string(), &**table, columns.to_vec()));
+    let keys = Keys::of_catalog(planner);
+    for table in planner.catalog().tables_and_parts() {
+        for (name, _, columns, _) in keys.of(&table) {
+            found.push((name.to_string(), TableRef::clone(&table), columns.to_vec()));
         }
-        for key in planner.catalog().foreign_keys_of(table.id) {
+        for key in planner.catalog().foreign_keys_of(table.relation()) {
             if let Some(parent) = planner.catalog().table_by_id(key.parent) {
-                found.push((key.name.clone(), &**parent, key.parent_columns.clone()));
+                found.push((
+                    key.name.clone(),
+                    TableRef::clone(parent),
+                    key.parent_columns.clone(),
+                ));
             }
         }
         for check in table.own_checks() {
@@ -288,7 +323,7 @@ fn usage<'c>(planner: &Planner<'c>) -> Vec<(String, &'c TableDef, Vec<usize>)> {
             check.condition.collect_columns(&mut columns);
             columns.sort_unstable();
             columns.dedup();
-            found.push((check.name.clone(), &**table, columns));
+            found.push((check.name.clone(), TableRef::clone(&table), columns));
         }
     }
     found
@@ -342,10 +377,12 @@ fn referential(planner: &Planner, key: &ForeignKeyRecord) -> Option<Vec<Value>> 
 
 fn checks(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for table in planner.catalog().tables() {
-        for check in table.own_checks() {
+    for table in planner.catalog().tables_and_parts() {
+        // PostgreSQL lists what is alike once: those of partitions are.
+        let is_whole = table.relation() == table.id;
+        for check in table.own_checks().filter(|_| is_whole) {
             let mut row = place(planner, &table.schema, &check.name);
-            let printed = printed_check(planner, table, &check.text, false);
+            let printed = printed_check(planner, &table, &check.text, false);
             row.push(text(&format!("({printed})")));
             rows.push(row);
         }
@@ -354,7 +391,7 @@ fn checks(planner: &Planner) -> Vec<Vec<Value>> {
                 let mut row = place(
                     planner,
                     &table.schema,
-                    &not_null_name(planner, table, number),
+                    &not_null_name(planner, &table, number),
                 );
                 row.push(text(&format!("{} IS NOT NULL", column.name)));
                 rows.push(row);

@@ -115,6 +115,12 @@ pub(super) const INFORMATION: &[Definition] = &[
             "ordinal_position",
             "is_nullable",
             "data_type",
+            "character_maximum_length",
+            "character_octet_length",
+            "numeric_precision",
+            "numeric_precision_radix",
+            "numeric_scale",
+            "datetime_precision",
             "attribute_udt_catalog",
             "attribute_udt_schema",
             "attribute_udt_name",
@@ -250,6 +256,9 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
                 Value::Int4(position),
                 text("YES"),
                 text(&super::schema::data_type(field.ty)),
+            ]);
+            row.extend(super::views::measures(field.ty, field.modifier));
+            row.extend([
                 text(planner.context.database),
                 text(&schema),
                 text(&name),
