@@ -265,6 +265,11 @@ impl LockTable {
         }
     }
 
+    /// Whether a transaction stands in a queue.
+    pub fn is_waiting(&self, txn: TxnId) -> bool {
+        self.waiting.lock().contains_key(&txn)
+    }
+
     /// Takes a transaction out of the queue that it waits in, if it still does; it goes on without that lock.
     pub fn give_up(&self, txn: TxnId) {
         let hash = self.waiting.lock().remove(&txn);
@@ -637,7 +642,9 @@ mod tests {
         assert_eq!(ask(&table, 1, "a", Exclusive), "granted");
         assert_eq!(ask(&table, 2, "b", Exclusive), "granted");
         assert_eq!(ask(&table, 2, "a", Exclusive), "waits");
+        assert!(table.is_waiting(TxnId(2)));
         table.give_up(TxnId(2));
+        assert!(!table.is_waiting(TxnId(2)));
         assert_eq!(ask(&table, 1, "b", Exclusive), "waits", "no ring");
         release(&table, 1, "a");
         assert_eq!(ask(&table, 3, "a", Exclusive), "granted");

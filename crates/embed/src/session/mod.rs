@@ -413,7 +413,9 @@ impl Session {
     /// The lock that the session waits for was waited for long enough: the statement fails with 55P03, which a routine may handle,
     /// unless it has the lock by now. Only after a pause that [`may_be_given_up`](crate::Pause::may_be_given_up).
     pub fn give_up_waiting(&mut self) {
-        self.host.given_up.set(true);
+        // Who has been given the lock in this moment may have to wait for another one, as long.
+        let still = self.txn.as_ref().is_some_and(Txn::is_waiting);
+        self.host.given_up.set(still);
     }
 
     /// Runs `work`, which plans, on a thread that others wait for. `None`: it takes longer than a moment, and is to be done again

@@ -306,6 +306,11 @@ impl Txn {
         self.deadlocked
     }
 
+    /// Whether it has been told to wait for a lock and has not been given it.
+    pub fn is_waiting(&self) -> bool {
+        self.awaited.is_some() && self.shared.locks.is_waiting(self.id)
+    }
+
     /// Waits no longer for the lock that it was told to wait for, and may go on without it.
     pub fn give_up_waiting(&self) {
         if self.awaited.is_some() {
