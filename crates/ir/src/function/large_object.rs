@@ -331,7 +331,8 @@ fn granted(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
         Value::Array(list) => list.values.iter().map(object).collect(),
         _ => vec![owner, owner, SELECT | UPDATE],
     };
-    let bits = u32::try_from(int(args[4])).unwrap_or(0);
+    // Other bits stand for nothing.
+    let bits = u32::try_from(int(args[4])).unwrap_or(0) & (SELECT | UPDATE);
     let option = args[6].as_bool() == Some(true);
     let grantees: Vec<u32> = match args[3] {
         Value::Array(grantees) => grantees.values.iter().map(object).collect(),
