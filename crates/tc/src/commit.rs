@@ -357,16 +357,19 @@ impl<'a> Section<'a> {
         txn: &'t Txn,
         frozen: Timestamp,
     ) -> impl Iterator<Item = record::Marked<'t>> {
+        let frozen = match sim::plants(Planted::MarkNewOnly) {
+            true => Timestamp::ZERO,
+            false => frozen,
+        };
         let all = txn.past.is_empty();
         let mut entries = self.entries.iter();
         changes(txn).map(move |change| {
             let is_kept = all || !txn.past.contains(&change.space);
-            let before = is_kept.then(|| entries.next()).flatten();
-            let before = before.map(|(entry, _)| entry.newest());
-            let marked = before.is_some_and(|before| {
-                before == Timestamp::ZERO || before <= frozen && !sim::plants(Planted::MarkNewOnly)
-            });
-            (change, marked)
+            let entry = is_kept.then(|| entries.next()).flatten();
+            (
+                change,
+                entry.is_some_and(|(entry, _)| entry.newest() <= frozen),
+            )
         })
     }
 

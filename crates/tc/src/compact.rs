@@ -96,7 +96,7 @@ pub(crate) fn freeze(shared: &Shared) -> Snapshot {
 pub(crate) fn post(shared: &Shared, frozen: Timestamp, checkpoint: bool) -> Result<(), Error> {
     assert!(
         shared.frozen.load(Ordering::Relaxed) >= frozen.0,
-        "changes after {frozen} are marked"
+        "nobody was told of a freeze at {frozen}"
     );
     let since = frozen.0 - shared.checkpointed.load(Ordering::Relaxed);
     let due = checkpoint

@@ -72,7 +72,7 @@ impl RecordEntry {
             Some(value) => (value.as_ptr().cast_mut(), value.len() as u32 + 1),
             None => (ptr::null_mut(), 0),
         };
-        // SAFETY: the buffers are reclaimed only after `keep_upto` for every change in them, and
+        // SAFETY: the buffers are reclaimed only after `keep_upto` for every record that is changed in them, and
         // after the epoch. Nobody writes through the address.
         unsafe { self.install(timestamp, address, len, readers, guard) }
     }
