@@ -50,6 +50,7 @@ mod owned;
 mod partition;
 mod policy;
 mod rename;
+mod renamed_column;
 mod schema;
 mod sequence;
 mod set_schema;

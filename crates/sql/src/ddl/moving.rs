@@ -348,7 +348,7 @@ fn routines(draft: &mut Draft, moves: &Moves) -> SqlResult<()> {
 }
 
 /// What a query means, as far as others can tell.
-type Meaning = (Vec<(TableId, Vec<usize>)>, Vec<Need>, Vec<SqlType>);
+pub(super) type Meaning = (Vec<(TableId, Vec<usize>)>, Vec<Need>, Vec<SqlType>);
 
 fn meaning(catalog: &Catalog, outer: &PlanContext, view: &ViewRecord) -> SqlResult<Meaning> {
     let outer = PlanContext {
@@ -356,8 +356,12 @@ fn meaning(catalog: &Catalog, outer: &PlanContext, view: &ViewRecord) -> SqlResu
         ..unasked(outer)
     };
     let context = context_within(&outer, view);
-    let planner = Planner::new(&context, "", &[]);
-    let query = plan_query(&planner, &*query_of(view)?, None)?;
+    meaning_of(&Planner::new(&context, "", &[]), view)
+}
+
+/// The same by a planner of the view's own.
+pub(super) fn meaning_of(planner: &Planner, view: &ViewRecord) -> SqlResult<Meaning> {
+    let query = plan_query(planner, &*query_of(view)?, None)?;
     for output in &query.outputs {
         planner.use_origin(output.origin);
     }
