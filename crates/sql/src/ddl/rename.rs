@@ -433,6 +433,7 @@ fn whole(
     if let Relation::Sequence(id) = found {
         let record = changed_sequence(planner, id, |record| record.name = new)?;
         rename_in_defaults(&mut draft, &record)?;
+        super::view_defaults::rename_sequence(&mut draft, &record)?;
         draft.put_sequence(&record)?;
         return draft.finish(tag);
     }
