@@ -17,6 +17,7 @@
 use super::call::any_node;
 use super::embed::{Embedding, Planned};
 use super::fire::{Several, is_watched};
+use super::matching::is_routine;
 use crate::catalog::Relation;
 use crate::from::{find_named, row_target};
 use crate::locking::OF_MERGE;
@@ -35,6 +36,7 @@ use pg_query::protobuf::{
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::routine::{Action, Into, Step};
+use quintet_ir::schema::TableRef;
 use quintet_ir::{Expr, Statement};
 
 /// Names of columns that the query adds: no statement can write them.
@@ -111,10 +113,14 @@ impl Embedding<'_, '_> {
                 .error(SqlState::DUPLICATE_ALIAS, message, -1)
                 .detail("The name is used both as MERGE target table and data source."));
         }
+        // A function that is called may change rows as a trigger does.
+        let calls =
+            |node: &NodeRef| matches!(node, NodeRef::FuncCall(call) if is_routine(&planner, call));
+        let calls = any_node(&NodeEnum::MergeStmt(Box::new(merge.clone())), &calls);
         let locked = self.rows_locked(source, &about, (&clauses, from, &names))?;
         let query = about.pairs(&clauses, (from, locked), &names);
         let mut planned = self.plan(source, &query)?;
-        if is_watched(self.context.catalog, &table) {
+        if calls || is_watched(self.context.catalog, &table) {
             about.watched = (table.visible_columns().map(|(_, column)| &column.name))
                 .cloned()
                 .collect();
@@ -168,7 +174,12 @@ impl Embedding<'_, '_> {
             .map(|(name, fields)| self.variables.enter_row(name, fields))
             .collect();
         let around = std::mem::replace(&mut self.part_of, PartOf::Merge);
-        let made = self.body_of_merge(source, (&about, &clauses), (clause, twice), (count, &found));
+        let made = self.body_of_merge(
+            source,
+            (&about, &table, &clauses),
+            (clause, twice),
+            (count, &found),
+        );
         self.part_of = around;
         for before in shapes.into_iter().rev() {
             self.variables.leave_row(before);
@@ -191,7 +202,7 @@ impl Embedding<'_, '_> {
     fn body_of_merge(
         &mut self,
         source: &str,
-        (about, clauses): (&About, &[&MergeWhenClause]),
+        (about, table, clauses): (&About, &TableRef, &[&MergeWhenClause]),
         (clause, twice): (Expr, Expr),
         (count, found): (usize, &[usize]),
     ) -> SqlResult<(Option<Several>, Vec<Step>)> {
@@ -212,15 +223,15 @@ impl Embedding<'_, '_> {
             });
             let mut branches = Vec::new();
             for (number, planned, mut steps) in parts {
+                let keys = about.values.iter();
+                let keys =
+                    keys.filter_map(|number| *this.variables.numbered.get(*number as usize - 1)?);
+                let keys = keys.collect::<Vec<_>>();
+                let ((), asked) =
+                    this.apart(|this| this.refuse_changed_by_pairs(table, &planned, &keys, found))?;
+                steps.extend(asked);
                 let ((), more) = this.apart(|this| match &mut several {
-                    Some(several) => {
-                        let keys = about.values.iter().filter_map(|number| {
-                            *this.variables.numbered.get(*number as usize - 1)?
-                        });
-                        let keys = keys.collect::<Vec<_>>();
-                        this.refuse_changed_by_pairs(several, &planned, &keys, found)?;
-                        this.one_of_several(several, planned)
-                    }
+                    Some(several) => this.one_of_several(several, planned),
                     None => this.counted(planned.statement, count),
                 })?;
                 steps.extend(more);
