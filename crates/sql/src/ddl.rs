@@ -91,6 +91,7 @@ use quintet_ir::{Expr, Object, ObjectKind, Privileges};
 pub(crate) use table_as::select_into;
 pub use temporary::{plan_commit, plan_discard};
 pub(crate) use trigger::scope_of_condition;
+pub(crate) use user_type::may_use_built_in;
 
 /// Plans a schema change; `None` if the statement is none.
 pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<Planned>> {
