@@ -19,7 +19,7 @@ use super::embed::{Embedding, Planned};
 use super::fire::{Several, is_watched};
 use super::matching::is_routine;
 use crate::catalog::Relation;
-use crate::from::{find_named, row_target};
+use crate::from::{From, find_named, row_target};
 use crate::locking::OF_MERGE;
 use crate::names::{inner, required};
 use crate::planner::Planner;
@@ -27,8 +27,8 @@ use crate::rewrite::is_volatile_plan;
 use crate::row_security::PartOf;
 use crate::tree::{node, string};
 use pg_query::protobuf::{
-    AConst, AExpr, AExprKind, AStar, Alias, BoolExpr, BoolExprType, CaseExpr, CaseWhen, CmdType,
-    ColumnRef, DeleteStmt, FuncCall, InsertStmt, JoinExpr, JoinType, LimitOption, List,
+    AConst, AExpr, AExprKind, AStar, Alias, BoolExpr, BoolExprType, Boolean, CaseExpr, CaseWhen,
+    CmdType, ColumnRef, DeleteStmt, FuncCall, InsertStmt, JoinExpr, JoinType, LimitOption, List,
     LockingClause, MergeMatchKind, MergeStmt, MergeWhenClause, Node, NullTest, NullTestType,
     ParamRef, RangeSubselect, RangeVar, ResTarget, SelectStmt, SetOperation, SortBy, SortByDir,
     SortByNulls, UpdateStmt, WindowDef, a_const,
@@ -542,7 +542,7 @@ fn is_matched(clause: &MergeWhenClause) -> bool {
 /// not the first side's.
 ///
 /// # Errors
-/// `0A000` for sources without a name, and where nobody says which columns are merged.
+/// `0A000` for sources without a name.
 fn names_of(planner: &Planner, from: &mut Node, count: &mut usize) -> SqlResult<Vec<String>> {
     let alias = match from.node.as_mut() {
         Some(NodeEnum::RangeVar(relation)) => {
@@ -553,8 +553,7 @@ fn names_of(planner: &Planner, from: &mut Node, count: &mut usize) -> SqlResult<
         Some(NodeEnum::JoinExpr(join)) if join.alias.is_none() => {
             let keeps_right = [JoinType::JoinRight, JoinType::JoinFull].contains(&join.jointype());
             if join.is_natural && keeps_right {
-                let what = "MERGE with a NATURAL RIGHT or FULL JOIN as its source";
-                return Err(planner.unsupported(what, -1));
+                say_what_is_common(planner, join)?;
             }
             let mut merged = join
                 .join_using_alias
@@ -584,6 +583,33 @@ fn names_of(planner: &Planner, from: &mut Node, count: &mut usize) -> SqlResult<
         Some(alias) => Ok(vec![alias.aliasname.clone()]),
         None => Err(planner.unsupported("MERGE with a source that has no name", -1)),
     }
+}
+
+/// NATURAL as USING, or without columns that both sides have, ON true.
+///
+/// # Errors
+/// What binding the sides says.
+fn say_what_is_common(planner: &Planner, join: &mut JoinExpr) -> SqlResult<()> {
+    let columns = |side: &Option<Box<Node>>| -> SqlResult<Vec<String>> {
+        let mut from = From::default();
+        if let Some(side) = side.as_deref() {
+            from.add_items(planner, std::slice::from_ref(side))?;
+        }
+        let columns = from.scope.visible_columns();
+        Ok(columns.map(|column| column.name.clone()).collect())
+    };
+    let (left, right) = (columns(&join.larg)?, columns(&join.rarg)?);
+    let common = left.iter().filter(|name| right.contains(name));
+    join.using_clause = common.map(string).collect();
+    join.is_natural = false;
+    if join.using_clause.is_empty() {
+        let always = AConst {
+            val: Some(a_const::Val::Boolval(Boolean { boolval: true })),
+            ..AConst::default()
+        };
+        join.quals = boxed(node(NodeEnum::AConst(always)));
+    }
+    Ok(())
 }
 
 fn alias_or(alias: Option<&Alias>, name: &str) -> String {
