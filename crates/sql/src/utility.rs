@@ -123,6 +123,24 @@ fn cluster(planner: &Planner, statement: &ClusterStmt) -> SqlResult<Planned> {
         );
         return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
     }
+    let own = table.indexes.iter().find(|own| own.name == *index);
+    let record = planner.catalog().record(table.id);
+    let refused = own.zip(record).and_then(|(own, record)| {
+        let mut shown = record.more.shown.iter().filter(|(id, _)| *id == own.id);
+        let method = shown.next().and_then(|(_, shown)| shown.method.as_deref());
+        match method {
+            None | Some("btree" | "gist") if own.partial => {
+                Some(format!("cannot cluster on partial index \"{index}\""))
+            }
+            None | Some("btree" | "gist") => None,
+            Some(_) => Some(format!(
+                "cannot cluster on index \"{index}\" because access method does not support clustering"
+            )),
+        }
+    });
+    if let Some(message) = refused {
+        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
     match table.partitions {
         // PostgreSQL does them one by one, each in a transaction.
         Some(_) => Ok(planner.command(Command::Alone(TAG), TAG)),

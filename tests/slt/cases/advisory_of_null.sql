@@ -18,3 +18,5 @@ select g3(null)
 select count(*) from pg_locks where locktype = 'advisory'
 select pg_try_advisory_lock(1, 2, 3)
 select pg_advisory_lock('a'::text)
+drop function g(bigint)
+drop function g3(bigint)

@@ -16,3 +16,7 @@ set role cluster_nobody
 cluster cl using cl_pkey
 reset role
 drop role cluster_nobody
+create index cl_partial on cl (b) where b > 0
+cluster cl using cl_partial
+create index cl_hash on cl using hash (b)
+cluster cl using cl_hash

@@ -23,3 +23,4 @@ select conname, information_schema._pg_index_position(conindid, confkey[1]), inf
 select conname, conrelid::regclass, conindid::regclass, pg_get_constraintdef(c.oid), (select conname || conrelid::regclass || confrelid::regclass from pg_constraint p where p.oid = c.conparentid) from pg_constraint c where contype = 'f' order by conname, conrelid::regclass::text
 alter table plain add constraint named foreign key (a, b) references par
 select conname, confrelid::regclass from pg_constraint where conrelid = 'plain'::regclass and contype = 'f' order by 1
+drop table chi, plain, par, self cascade

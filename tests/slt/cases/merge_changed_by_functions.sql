@@ -13,3 +13,4 @@ merge into t using (values (78), (1)) v(x) on k = x when not matched then insert
 merge into t using (values (1)) v(x) on k = x when matched and chg(2) = 2 then update set n = 5
 merge into t using (values (1)) v(x) on k = x when matched and chg(1) = 1 then do nothing when matched then delete
 select * from t order by k
+drop function chg(int)

@@ -33,3 +33,5 @@ select n from res
 create view vv as select g(t) n from t
 select * from vv order by n
 select pg_get_function_arguments('two'::regproc), proisstrict from pg_proc where proname = 'two'
+drop table t, u, res cascade
+drop type c cascade

@@ -11,3 +11,4 @@ create view v8 as select current_timestamp(6)::date a, extract(epoch from curren
 select pg_get_viewdef('v8')
 alter table p7 alter a set default current_timestamp(9)
 select pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid = 'p7'::regclass and adnum = 1
+drop view v7, v8

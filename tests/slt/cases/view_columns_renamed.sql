@@ -61,3 +61,4 @@ set role view_renamer
 alter view v rename a to b
 reset role
 drop role view_renamer
+drop table t cascade

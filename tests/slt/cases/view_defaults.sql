@@ -114,3 +114,4 @@ alter view needing alter a set default currval('with_serial_n_seq')
 drop table with_serial
 drop table with_serial cascade
 insert into needing default values returning *
+drop table needed cascade
