@@ -292,6 +292,16 @@ impl Owner {
         })
     }
 
+    /// Whether it stands in line.
+    pub fn is_waiting(&self) -> bool {
+        let Some(key) = self.waits_for else {
+            return false;
+        };
+        let keys = self.locks.keys.lock();
+        let mut line = keys.get(&key).into_iter().flat_map(|locked| &locked.line);
+        line.any(|waiting| waiting.owner == self.number)
+    }
+
     /// Leaves the line, if it stands in one; what it has been granted there is given back.
     pub fn give_up(&mut self, way: Way) {
         let Some(key) = self.waits_for.take() else {

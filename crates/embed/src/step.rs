@@ -57,7 +57,7 @@ impl Pause {
     /// True if the session itself fails the statement when it has waited for too long
     /// ([`Session::give_up_waiting`](crate::Session::give_up_waiting)); else a cancel request does.
     pub fn may_be_given_up(&self) -> bool {
-        matches!(self.0, Reason::OfRun(_))
+        matches!(self.0, Reason::OfRun(_) | Reason::Advisory(..))
     }
 
     /// True if `lock_timeout` says how long it may take.

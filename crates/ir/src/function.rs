@@ -9,6 +9,7 @@
 //! | file | family |
 //! |---|---|
 //! | `choose` | the choice among overloads |
+//! | `advisory` | advisory locks and `pg_sleep`, where they cannot be waited for |
 //! | `arithmetic` | integers: operators, bits, abs, mod, sign |
 //! | `float` | float4, float8 |
 //! | `decimal` | numeric |
@@ -44,6 +45,7 @@
 //! | `system` | session information, random numbers |
 //! | `catalog` | what the catalogue says of its objects, sizes, privileges |
 
+mod advisory;
 pub(crate) mod arithmetic;
 mod array;
 pub use array::joined::NESTED;
@@ -284,6 +286,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         json::make::FUNCTIONS,
         system::FUNCTIONS,
         large_object::FUNCTIONS,
+        advisory::FUNCTIONS,
         array::OF_VECTORS,
         caseless::FUNCTIONS,
         pairs::FUNCTIONS,

@@ -19,7 +19,7 @@ use crate::tree::node;
 use crate::types;
 use pg_query::protobuf::{FuncCall, Node, ResTarget, SelectStmt, SetOperation, TypeName};
 use pg_query::{NodeEnum, NodeRef};
-use quintet_base::{SqlResult, SqlType, TypeMod};
+use quintet_base::{SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::cast::CastContext;
 use quintet_ir::statement::OutputColumn;
 use quintet_ir::{Expr, Statement};
@@ -70,7 +70,9 @@ impl Calls<'_, '_> {
             let bound = binder.bind(argument)?;
             coerce::convert(self.planner, bound, ty, CastContext::Implicit)
         });
-        let arguments = arguments.collect::<SqlResult<_>>()?;
+        let Some(arguments) = taken(arguments.collect())? else {
+            return Ok(None);
+        };
         let Some((call, result)) = called_with(call, arguments) else {
             return Ok(None);
         };
@@ -101,6 +103,14 @@ impl Calls<'_, '_> {
             }
             _ => Ok(None),
         }
+    }
+}
+
+/// What a call is given; `None` if it takes no such thing: whoever looks for the function says so.
+fn taken<T>(converted: SqlResult<T>) -> SqlResult<Option<T>> {
+    match converted {
+        Err(error) if error.state == SqlState::CANNOT_COERCE => Ok(None),
+        other => other.map(Some),
     }
 }
 
@@ -304,7 +314,11 @@ fn plan_over_rows(planner: &Planner, select: &SelectStmt) -> SqlResult<Option<Pl
                 for _ in &item.call.args {
                     let ty = wanted[place];
                     let context = CastContext::Implicit;
-                    arguments.push(coerce::convert(planner, column(place), ty, context)?);
+                    let argument = coerce::convert(planner, column(place), ty, context);
+                    let Some(argument) = taken(argument)? else {
+                        return Ok(None);
+                    };
+                    arguments.push(argument);
                     place += 1;
                 }
                 let Some((call, result)) = called_with(item.call, arguments) else {

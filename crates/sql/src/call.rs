@@ -8,7 +8,7 @@ use crate::catalog::Relation;
 use crate::coerce;
 use crate::comparable;
 use crate::domain;
-use crate::expanded::true_type;
+use crate::expanded::{index_position, true_type};
 use crate::expr::{AGGREGATE_BASE, Binder};
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
@@ -59,6 +59,9 @@ impl Binder<'_, '_> {
         };
         if let Some(case) = true_type(name, &call.args) {
             return self.bind(&case);
+        }
+        if let Some(query) = index_position(name, &call.args)? {
+            return self.bind(&query);
         }
         if name.starts_with(LARGE_OBJECT) && !self.planner.is_of_large_objects() {
             return Err(self.planner.error(

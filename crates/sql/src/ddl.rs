@@ -50,6 +50,7 @@ mod owned;
 mod partition;
 mod policy;
 mod rename;
+mod renamed_column;
 mod schema;
 mod sequence;
 mod set_schema;
@@ -61,6 +62,7 @@ mod trigger;
 mod user_type;
 mod using_index;
 mod view;
+mod view_defaults;
 
 use crate::catalog::Relation;
 use crate::command::{Command, DdlPlan, Planned};
@@ -89,6 +91,7 @@ use quintet_ir::{Expr, Object, ObjectKind, Privileges};
 pub(crate) use table_as::select_into;
 pub use temporary::{plan_commit, plan_discard};
 pub(crate) use trigger::scope_of_condition;
+pub(crate) use user_type::may_use_built_in;
 
 /// Plans a schema change; `None` if the statement is none.
 pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<Planned>> {
@@ -405,33 +408,48 @@ fn release_sequence(
         return Ok(());
     };
     view::release(draft, what, TableId(id.0), None, cascade, going)?;
+    let mut names = Vec::new();
+    let mut tables = Vec::new();
     for table in catalog.tables().filter(|table| !going.contains(&table.id)) {
-        let needs = |column: &quintet_ir::ColumnDef| {
-            column
-                .default
-                .as_ref()
-                .is_some_and(|e| uses_sequence(e, id))
+        let needs = |column: &&quintet_ir::ColumnDef| {
+            let default = column.default.as_ref();
+            default.is_some_and(|expr| uses_sequence(expr, id))
         };
-        let Some(first) = table.columns.iter().find(|c| needs(c)) else {
-            continue;
-        };
-        if !cascade {
-            return Err(SqlError::new(
-                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
-                format!("cannot drop {what} because other objects depend on it"),
-            )
-            .detail(format!(
-                "default value for column {} of table {} depends on sequence {}",
-                first.name, table.name, sequence.name
-            ))
-            .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        let before = names.len();
+        for column in table.columns.iter().filter(needs) {
+            let (column, table) = (&column.name, &table.name);
+            names.push(format!(
+                "default value for column {column} of table {table}"
+            ));
         }
+        if names.len() > before {
+            tables.push(table);
+        }
+    }
+    let of_views = view_defaults::needing(draft, going, |expr| uses_sequence(expr, id))?;
+    names.extend(of_views.iter().map(|(_, name)| name.clone()));
+    if names.is_empty() {
+        return Ok(());
+    }
+    if !cascade {
+        let depends = |name: &String| format!("{name} depends on sequence {}", sequence.name);
+        let details: Vec<String> = names.iter().map(depends).collect();
+        return Err(SqlError::new(
+            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+            format!("cannot drop {what} because other objects depend on it"),
+        )
+        .detail(details.join("\n"))
+        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+    }
+    draft.planner.notice_cascade(&names);
+    for table in tables {
         let mut record = match draft.changed_table(table.id)? {
             Some(record) => record,
             None => record_of(draft.planner, table)?,
         };
         for (column, stored) in table.columns.iter().zip(&mut record.columns) {
-            if needs(column) {
+            let default = column.default.as_ref();
+            if default.is_some_and(|expr| uses_sequence(expr, id)) {
                 stored.default = None;
                 stored.identity = None;
             }
@@ -439,7 +457,8 @@ fn release_sequence(
         record.revision += 1;
         draft.put_table(&record)?;
     }
-    Ok(())
+    let places: Vec<view_defaults::Place> = of_views.iter().map(|(place, _)| *place).collect();
+    view_defaults::drop(draft, &places)
 }
 
 fn uses_sequence(expr: &Expr, id: SequenceId) -> bool {

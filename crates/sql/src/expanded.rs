@@ -13,6 +13,7 @@
 //! ```
 
 use crate::names::{self, inner};
+use crate::parse::{expression_text, parse_expression};
 use crate::tree::{node, string};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
@@ -20,7 +21,8 @@ use pg_query::protobuf::{
     Integer, Node, RangeFunction, ResTarget, SelectStmt, TypeCast, TypeName,
     a_const::{self, Val},
 };
-use quintet_ir::function::information::{TRUE_MODIFIER, TRUE_TYPE};
+use quintet_base::SqlResult;
+use quintet_ir::function::information::{INDEX_POSITION, TRUE_MODIFIER, TRUE_TYPE};
 
 /// What the elements are called among the sources; no name that somebody would write.
 const ALIAS: &str = "?expanded?";
@@ -429,6 +431,27 @@ pub(crate) fn true_type(name: &str, arguments: &[Node]) -> Option<Node> {
         location: -1,
         ..Default::default()
     }))))
+}
+
+/// `_pg_index_position(index, column)`: where a column, by its number, stands in an index. A query of the catalogue, whose names are none that an
+/// argument could mean.
+///
+/// # Errors
+/// What reading the arguments says.
+pub(crate) fn index_position(name: &str, arguments: &[Node]) -> SqlResult<Option<Node>> {
+    let [index, column] = arguments else {
+        return Ok(None);
+    };
+    if name != INDEX_POSITION {
+        return Ok(None);
+    }
+    let (index, column) = (expression_text(index)?, expression_text(column)?);
+    let query = format!(
+        "(SELECT \"{ALIAS} n\"::pg_catalog.int4 FROM (SELECT i.indexrelid, u.x, u.n FROM pg_catalog.pg_index i, \
+         LATERAL pg_catalog.unnest(i.indkey) WITH ORDINALITY AS u (x, n)) \"{ALIAS}\" (\"{ALIAS} i\", \"{ALIAS} x\", \"{ALIAS} n\") \
+         WHERE \"{ALIAS} i\" = ({index})::pg_catalog.oid AND \"{ALIAS} x\" = ({column})::pg_catalog.int2)"
+    );
+    parse_expression(&query).map(Some)
 }
 
 /// A field of a row that is written `t.*`, `t` or as an expression.

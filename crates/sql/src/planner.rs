@@ -95,6 +95,18 @@ fn handed_in(levels: &mut [Level], mut expr: Expr) -> Expr {
     expr
 }
 
+/// What a column's name in a text stands for.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct NamedColumn {
+    /// The table in sight, as it is called there.
+    pub table: String,
+    /// The table or view whose rows these are.
+    pub row: Option<TableId>,
+    /// Which of the table's columns, and what it is called.
+    pub number: usize,
+    pub name: String,
+}
+
 /// The state of planning one statement.
 pub(crate) struct Planner<'a> {
     pub context: &'a PlanContext<'a>,
@@ -156,6 +168,8 @@ pub(crate) struct Planner<'a> {
     pub part_of: Cell<PartOf>,
     /// Where who reads a definition looks for bare names, if that is somebody else.
     pub read_from: RefCell<Option<Vec<String>>>,
+    /// What names of columns stand for, by where they stand, if somebody asks.
+    pub columns_named: RefCell<Option<BTreeMap<i32, NamedColumn>>>,
 }
 
 /// What a search path names, in its order. A comma between double quotes is part of a name.
@@ -274,6 +288,7 @@ impl<'a> Planner<'a> {
             row_checks: RefCell::default(),
             part_of: Cell::default(),
             read_from: RefCell::default(),
+            columns_named: RefCell::default(),
         }
     }
 

@@ -38,7 +38,7 @@ pub(crate) use acl::{
 };
 pub(crate) use column::{ColumnAcls, OF_COLUMNS, columns_given, columns_without};
 pub(crate) use defaults::{EVERYWHERE, alter as alter_defaults};
-pub(crate) use define::{alter, create, drop, rename};
+pub(crate) use define::{alter, create, drop, is_schema_of_session, rename};
 pub(crate) use grant::{grant, grantees, invalid, privileges_named};
 pub(crate) use member::grant_role;
 pub(crate) use options::specs;

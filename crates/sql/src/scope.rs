@@ -5,7 +5,7 @@
 //! Does not: know where rows come from; a column is any expression over the frame.
 
 use crate::ctid::{self, CTID};
-use crate::planner::Planner;
+use crate::planner::{NamedColumn, Planner};
 use crate::rewrite::move_columns;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod, Value};
 use quintet_ir::Expr;
@@ -448,6 +448,7 @@ impl Scope {
                 let found = self.find(planner, column, location)?;
                 if let Some(found) = found.or_else(|| self.single_value(column)) {
                     planner.use_origin(found.origin);
+                    self.tell_named(planner, found, location);
                     return Ok(found);
                 }
                 for number in self.tables.iter().filter_map(|it| it.table_oid.as_ref()) {
@@ -483,6 +484,7 @@ impl Scope {
         match (named.next(), named.next()) {
             (Some(found), None) => {
                 planner.use_origin(found.origin);
+                self.tell_named(planner, found, location);
                 Ok(found)
             }
             (Some(_), Some(_)) => {
@@ -498,6 +500,26 @@ impl Scope {
                     Some(found) => Ok(found),
                     None => undefined(format!("column {table}.{column} does not exist")),
                 }
+            }
+        }
+    }
+
+    /// Says which column a name stands for, if somebody asks.
+    fn tell_named(&self, planner: &Planner, found: &ScopeColumn, location: i32) {
+        let mut asked = planner.columns_named.borrow_mut();
+        let Some(named) = asked.as_mut().filter(|_| location >= 0) else {
+            return;
+        };
+        for table in &self.tables {
+            let mut columns = table.columns.iter();
+            if let Some(number) = columns.position(|column| std::ptr::eq(column, found)) {
+                let column = NamedColumn {
+                    table: table.name.clone(),
+                    row: table.row,
+                    number,
+                    name: found.name.clone(),
+                };
+                named.insert(location, column);
             }
         }
     }

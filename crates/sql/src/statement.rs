@@ -116,7 +116,6 @@ fn unsupported(node: &NodeEnum) -> SqlError {
         NodeEnum::RuleStmt(_) => "CREATE RULE",
         NodeEnum::LockStmt(_) => "LOCK TABLE",
         NodeEnum::LoadStmt(_) => "LOAD",
-        NodeEnum::ClusterStmt(_) => "CLUSTER",
         NodeEnum::ReindexStmt(_) => "REINDEX",
         NodeEnum::ConstraintsSetStmt(_) => "SET CONSTRAINTS",
         NodeEnum::AlterDefaultPrivilegesStmt(_) => "ALTER DEFAULT PRIVILEGES",

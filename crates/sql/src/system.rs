@@ -50,6 +50,7 @@ mod databases;
 mod dependencies;
 mod describe;
 mod fixed;
+mod foreign_copies;
 mod functions;
 mod index_properties;
 mod indexes;

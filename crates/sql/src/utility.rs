@@ -1,7 +1,7 @@
 //! Statements for the session: transactions, settings, prepared statements, cursors, EXPLAIN.
 //!
 //! Relies on: the parser's tree.  Promises: what PostgreSQL accepts is told apart; settings are
-//! passed on by name for the session to judge.  Accepts and does nothing: VACUUM, ANALYZE, REINDEX (here
+//! passed on by name for the session to judge.  Accepts and does nothing: VACUUM, ANALYZE, REINDEX, CLUSTER (here
 //! they are the engine's own business), LOCK TABLE in the modes that readers and writers take.
 //! Does not: know what state the session is in.
 
@@ -10,7 +10,7 @@ use crate::command::{Command, CursorTable, Declare, Planned, TransactionModes};
 use crate::copy;
 use crate::current;
 use crate::ddl::table_object;
-use crate::from::find_named;
+use crate::from::{find_named, row_target};
 use crate::names::{self, inner, required};
 use crate::parse::deparse;
 use crate::planner::Planner;
@@ -21,9 +21,9 @@ use crate::system::print::quoted;
 use crate::{output, types};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
-    ConstraintsSetStmt, DeclareCursorStmt, DefElem, DiscardMode, ExplainStmt, FetchDirection,
-    FetchStmt, LockStmt, Node, PrepareStmt, ReindexObjectType, ReindexStmt, TransactionStmt,
-    TransactionStmtKind, VariableSetKind, VariableSetStmt,
+    ClusterStmt, ConstraintsSetStmt, DeclareCursorStmt, DefElem, DiscardMode, ExplainStmt,
+    FetchDirection, FetchStmt, LockStmt, Node, PrepareStmt, ReindexObjectType, ReindexStmt,
+    TransactionStmt, TransactionStmtKind, VariableSetKind, VariableSetStmt,
 };
 use quintet_base::{ConstraintId, Level, SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::cursors::Way;
@@ -82,6 +82,7 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
             }
         }
         NodeEnum::ReindexStmt(statement) => reindex(planner, statement).map(Some),
+        NodeEnum::ClusterStmt(statement) => cluster(planner, statement).map(Some),
         NodeEnum::ListenStmt(statement) => {
             plain(Command::Listen(statement.conditionname.clone()), "LISTEN")
         }
@@ -100,6 +101,50 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
         NodeEnum::CheckPointStmt(_) => plain(Command::Nothing { checkpoint: true }, "CHECKPOINT"),
         NodeEnum::LockStmt(statement) => lock_table(planner, statement).map(Some),
         _ => Ok(None),
+    }
+}
+
+/// CLUSTER: rows lie in the order of their key, whatever is said. What is named must be there, and one's own.
+fn cluster(planner: &Planner, statement: &ClusterStmt) -> SqlResult<Planned> {
+    const TAG: &str = "CLUSTER";
+    let Some(relation) = &statement.relation else {
+        return Ok(planner.command(Command::Alone(TAG), TAG));
+    };
+    let table = row_target(planner, relation)?;
+    planner.must_own_table(table.relation())?;
+    let index = &statement.indexname;
+    let is_there = index.is_empty()
+        || table.indexes.iter().any(|own| own.name == *index)
+        || (table.primary_key.iter()).any(|key| key.name == *index);
+    if !is_there {
+        let message = format!(
+            "index \"{index}\" for table \"{}\" does not exist",
+            table.name
+        );
+        return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
+    }
+    let own = table.indexes.iter().find(|own| own.name == *index);
+    let record = planner.catalog().record(table.id);
+    let refused = own.zip(record).and_then(|(own, record)| {
+        let mut shown = record.more.shown.iter().filter(|(id, _)| *id == own.id);
+        let method = shown.next().and_then(|(_, shown)| shown.method.as_deref());
+        match method {
+            None | Some("btree" | "gist") if own.partial => {
+                Some(format!("cannot cluster on partial index \"{index}\""))
+            }
+            None | Some("btree" | "gist") => None,
+            Some(_) => Some(format!(
+                "cannot cluster on index \"{index}\" because access method does not support clustering"
+            )),
+        }
+    });
+    if let Some(message) = refused {
+        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
+    match table.partitions {
+        // PostgreSQL does them one by one, each in a transaction.
+        Some(_) => Ok(planner.command(Command::Alone(TAG), TAG)),
+        None => Ok(planner.nothing(TAG)),
     }
 }
 

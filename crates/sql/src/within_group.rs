@@ -14,12 +14,15 @@
 use crate::call::direction;
 use crate::coerce;
 use crate::comparable;
+use crate::composite;
 use crate::expr::{AGGREGATE_BASE, Binder};
 use crate::names::inner;
 use crate::tree::{node, string};
 use pg_query::NodeEnum;
-use pg_query::protobuf::{BoolExpr, BoolExprType, FuncCall, Node, NullTest, NullTestType};
-use quintet_base::types::TypeFamily;
+use pg_query::protobuf::{
+    BoolExpr, BoolExprType, CoercionForm, FuncCall, Node, NullTest, NullTestType, RowExpr,
+};
+use quintet_base::types::{TypeFamily, format_type};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::cast::common_type;
@@ -68,14 +71,29 @@ impl Binder<'_, '_> {
                 ..BoolExpr::default()
             }))),
         };
-        let gathered = FuncCall {
+        let mut gathered = FuncCall {
             funcname: vec![string("pg_catalog"), string("array_agg")],
-            args: vec![key],
+            args: vec![key.clone()],
             agg_filter: Some(Box::new(filter)),
             agg_within_group: false,
             ..call.clone()
         };
+        let known = self.aggregates.map_or(0, |all| all.borrow().len());
         let mut array = self.call(&gathered)?;
+        // Arrays would become one of more dimensions: they are put into rows, and the one that is found is taken out.
+        let within = self.gathered_arrays(&array);
+        if within.is_some() {
+            if let Some(all) = self.aggregates {
+                all.borrow_mut().truncate(known);
+            }
+            gathered.args = vec![node(NodeEnum::RowExpr(Box::new(RowExpr {
+                args: vec![key],
+                row_format: CoercionForm::CoerceExplicitCall.into(),
+                location,
+                ..RowExpr::default()
+            })))];
+            array = self.call(&gathered)?;
+        }
         let here = self.planner.at(location);
         let fractions = call.args.first().map(|arg| self.bind(arg)).transpose()?;
         let fractions = fractions.map(|fractions| {
@@ -86,6 +104,15 @@ impl Binder<'_, '_> {
             coerce::implicit(self.planner, fractions, wanted).map_err(&here)
         });
         let fractions = fractions.transpose()?;
+        if let Some(ty) = within
+            && fractions
+                .as_ref()
+                .is_some_and(|it| it.ty().element().is_some())
+        {
+            let ty = format_type(ty, TypeMod::NONE);
+            let message = format!("could not find array type for data type {ty}");
+            return Err(here(SqlError::new(SqlState::UNDEFINED_OBJECT, message)));
+        }
         let function = match name {
             "mode" => "[mode]",
             "percentile_disc" => "[disc]",
@@ -108,7 +135,11 @@ impl Binder<'_, '_> {
             }
         };
         let args = [array].into_iter().chain(fractions).collect();
-        self.apply(function, args).map_err(here)
+        let found = self.apply(function, args).map_err(here)?;
+        match within {
+            Some(ty) => composite::field(&found, 0, ty),
+            None => Ok(found),
+        }
     }
 
     /// Binds `rank(direct arguments) WITHIN GROUP (ORDER BY keys)` and its kin.
@@ -138,7 +169,7 @@ impl Binder<'_, '_> {
                 ..call.clone()
             };
             let all = self.call(&gathered)?;
-            if self.gathers_arrays(&all) {
+            if self.gathered_arrays(&all).is_some() {
                 let what = "WITHIN GROUP (ORDER BY …) of an array";
                 return Err(self.planner.unsupported(what, location));
             }
@@ -193,17 +224,17 @@ impl Binder<'_, '_> {
         self.apply(&format!("[{name}]"), vec![places]).map_err(here)
     }
 
-    /// Whether what `array_agg` gathers are arrays, which become one of more dimensions.
-    fn gathers_arrays(&self, all: &Expr) -> bool {
+    /// The type of what `array_agg` gathers, if these are arrays, which become one of more dimensions.
+    fn gathered_arrays(&self, all: &Expr) -> Option<SqlType> {
         let (Expr::Column(place, _), Some(aggregates)) = (all, self.aggregates) else {
-            return false;
+            return None;
         };
         let aggregates = aggregates.borrow();
         let call = place
             .checked_sub(AGGREGATE_BASE)
             .and_then(|place| aggregates.get(place));
-        call.and_then(|call| call.args.first())
-            .is_some_and(|key| key.ty().element().is_some())
+        let key = call.and_then(|call| call.args.first())?.ty();
+        key.element().map(|_| key)
     }
 
     /// A direct argument: of what is grouped by, without aggregates.

@@ -72,3 +72,46 @@ CREATE DOMAIN dn_f AS int DEFAULT NULL;
 SELECT typname, typdefault FROM pg_type WHERE typname LIKE 'dn\_%' ORDER BY 1;
 DROP TABLE dn, dn2;
 DROP DOMAIN dn_d, dn_e, dn_f;
+create table needed (a int, b int)
+create sequence needed_s
+create sequence needed_s2
+create function needed_f() returns int language sql as 'select 1'
+create view needing as select a, b from needed
+alter view needing alter a set default nextval('needed_s'), alter b set default needed_f()
+select classid::regclass, objsubid, refclassid::regclass, refobjsubid, deptype from pg_depend where refobjid = 'needed_s'::regclass
+drop sequence needed_s
+drop function needed_f()
+alter view needing alter b set default needed_f() + nextval('needed_s2')
+drop sequence needed_s2
+drop function needed_f()
+drop sequence needed_s, needed_s2
+alter sequence needed_s rename to "Needed"
+alter function needed_f() rename to needed_g
+insert into needing default values
+create schema needing_s
+alter sequence "Needed" set schema needing_s
+insert into needing default values
+alter function needed_g() set schema needing_s
+alter view needing set schema needing_s
+insert into needing_s.needing default values
+select * from needed
+select pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid = 'needing_s.needing'::regclass order by adnum
+drop function needing_s.needed_g() cascade
+drop sequence needing_s."Needed" cascade
+select pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid = 'needing_s.needing'::regclass order by adnum
+drop sequence needed_s2
+drop schema needing_s cascade
+create schema needing_s
+create sequence needing_s.q
+create function needing_s.ff() returns int language sql as 'select 7'
+create view needing as select a, b from needed
+alter view needing alter a set default nextval('needing_s.q'), alter b set default needing_s.ff()
+drop schema needing_s
+drop schema needing_s cascade
+insert into needing default values returning *
+create table with_serial (n serial)
+alter view needing alter a set default currval('with_serial_n_seq')
+drop table with_serial
+drop table with_serial cascade
+insert into needing default values returning *
+drop table needed cascade

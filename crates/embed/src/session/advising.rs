@@ -21,6 +21,8 @@ use std::sync::atomic::Ordering;
 /// So long who waits for an advisory lock waits before he looks for a ring: PostgreSQL's `deadlock_timeout` as it is delivered.
 const RING_LOOK_NANOS: u64 = 1_000_000_000;
 
+const NANOS_IN_MILLISECOND: u64 = 1_000_000;
+
 /// How far the calls of a statement have come.
 pub(super) struct Advising {
     /// The query that gives the rows, until it is over.
@@ -167,10 +169,10 @@ impl Session {
                     return Err(canceled());
                 }
                 Attempt::Wait(turn) => match self.looks_for_ring() {
-                    Some(look) => return Ok(Err(Pause(Reason::Advisory(turn, look)))),
-                    None => {
+                    Ok(look) => return Ok(Err(Pause(Reason::Advisory(turn, look)))),
+                    Err(error) => {
                         self.owner.give_up(way);
-                        return Err(deadlock());
+                        return Err(error);
                     }
                 },
                 Attempt::Deadlock => return Err(deadlock()),
@@ -194,19 +196,29 @@ impl Session {
         }))
     }
 
-    /// When to look next whether a ring of waits goes through the line that it stands in, and through rows or tables.
-    /// `None`: one does.
-    fn looks_for_ring(&mut self) -> Option<Sleep> {
+    /// When to look next whether a ring of waits goes through the line that it stands in, and through rows or tables, and whether it has
+    /// stood there for long enough.
+    ///
+    /// # Errors
+    /// `40P01` if there is a ring, `55P03` if `lock_timeout` has passed.
+    fn looks_for_ring(&mut self) -> SqlResult<Sleep> {
         let now = self.host.clock.monotonic_nanos();
         let (since, next) = self.owner.looks.unwrap_or((now, now + RING_LOOK_NANOS));
+        let limit = self.time_limit("lock_timeout");
+        let end =
+            limit.map(|limit| since.saturating_add(limit.saturating_mul(NANOS_IN_MILLISECOND)));
+        if end.is_some_and(|end| now >= end) || self.host.given_up.take() {
+            return Err(SqlError::lock_timeout());
+        }
         let next = match now < next {
             true => next,
-            false if self.is_in_a_ring() => return None,
+            false if self.is_in_a_ring() => return Err(deadlock()),
             // Each look takes all locks that there are: twice as late each time.
             false => now + (now - since),
         };
         self.owner.looks = Some((since, next));
-        Some(self.db.alarms.at(next))
+        let next = end.map_or(next, |end| end.min(next));
+        Ok(self.db.alarms.at(next))
     }
 
     fn is_in_a_ring(&self) -> bool {

@@ -414,7 +414,7 @@ impl Session {
     /// unless it has the lock by now. Only after a pause that [`may_be_given_up`](crate::Pause::may_be_given_up).
     pub fn give_up_waiting(&mut self) {
         // Who has been given the lock in this moment may have to wait for another one, as long.
-        let still = self.txn.as_ref().is_some_and(Txn::is_waiting);
+        let still = self.txn.as_ref().is_some_and(Txn::is_waiting) || self.owner.is_waiting();
         self.host.given_up.set(still);
     }
 

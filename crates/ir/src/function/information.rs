@@ -16,13 +16,16 @@ pub const TRUE_TYPE: &str = "information_schema._pg_truetypid";
 /// And its modifier.
 pub const TRUE_MODIFIER: &str = "information_schema._pg_truetypmod";
 
+/// Where a column stands in an index: a query.
+pub const INDEX_POSITION: &str = "information_schema._pg_index_position";
+
 /// A modifier of lengths counts these bytes, too.
 const HEADER: i32 = 4;
 
 /// The function of `information_schema` that is called so there.
 pub fn of_information_schema(name: &str) -> Option<&'static str> {
     let functions = FUNCTIONS.iter().map(|function| function.name);
-    let all = functions.chain([TRUE_TYPE, TRUE_MODIFIER]);
+    let all = functions.chain([TRUE_TYPE, TRUE_MODIFIER, INDEX_POSITION]);
     let bare = |full: &'static str| full.split_once('.').map(|(_, name)| name);
     all.into_iter().find(|full| bare(full) == Some(name))
 }

@@ -7,7 +7,7 @@
 //!
 //! | what calls | what goes with CASCADE |
 //! |---|---|
-//! | a default, also of a partition's column | the default |
+//! | a default, also of a partition's column, or of a view's | the default |
 //! | a generated column | the column, and views over it |
 //! | a check, an exclusion constraint, an index, a trigger, a policy | itself |
 //! | a view | the view, and those over it |
@@ -16,7 +16,7 @@
 
 use super::alter::{Parts, drop_parts};
 use super::drop_type::{Dependents, dependents, drop_with, routine_word};
-use super::{moving, policy, record_of, view};
+use super::{moving, policy, record_of, view, view_defaults};
 use crate::draft::Draft;
 use crate::planner::Planner;
 use crate::records::RecordKey;
@@ -50,6 +50,7 @@ impl Going {
 struct Needing {
     parts: BTreeMap<TableId, Parts>,
     triggers: BTreeSet<u32>,
+    of_views: Vec<view_defaults::Place>,
     policies: Vec<policy::Needing>,
     views: view::Needing,
     routines: BTreeSet<RoutineId>,
@@ -143,6 +144,14 @@ impl Needing {
             }
         }
         self.of_triggers(draft, of.id, together, &mut found);
+        for (place, name) in view_defaults::needing(draft, together, |it| calls(it, of.id))? {
+            self.of_views.push(place);
+            found.push(Found {
+                number: place.view.0,
+                name,
+                then: Vec::new(),
+            });
+        }
         self.of_policies(draft, of.id, together, &mut found)?;
         let Some(stored) = planner.catalog().routine(of.id) else {
             return Ok(Vec::new());
@@ -381,6 +390,7 @@ impl Needing {
 
     fn drop(self, draft: &mut Draft, together: &[TableId]) -> SqlResult<()> {
         self.views.drop(draft)?;
+        view_defaults::drop(draft, &self.of_views)?;
         for (table, name) in self.policies {
             draft.drop_policy(table, &name)?;
         }

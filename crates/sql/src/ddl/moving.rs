@@ -7,7 +7,7 @@
 //!
 //! | text | path that its bare names are looked for by |
 //! |---|---|
-//! | defaults, checks, expressions of a table; checks of a domain | its schema, `public` |
+//! | defaults, checks, expressions of a table; defaults of a view; checks of a domain | its schema, `public` |
 //! | types and defaults of a routine's parameters, a body of statements | its schema, `public` |
 //! | queries of views, conditions of policies | the one that they were made with |
 //! | conditions of triggers | their table's schema, `public` |
@@ -31,6 +31,7 @@ use crate::records::{
 use crate::rewrite::{same, transform};
 use crate::row_security::unasked;
 use crate::select::plan_query;
+use crate::stored;
 use crate::view::{context_of, context_within, query_of};
 use names::Class;
 use pg_query::NodeEnum;
@@ -225,12 +226,20 @@ fn view(planner: &Planner, moves: &Moves, view: &ViewRecord) -> SqlResult<Option
 fn views(draft: &mut Draft, moves: &Moves) -> SqlResult<()> {
     let catalog = draft.planner.catalog();
     for own in catalog.views() {
-        if let Some(now) = view(draft.planner, moves, own)? {
-            let schema = draft.changed_view(own.id)?.map(|record| record.schema);
-            draft.put_view(&ViewRecord {
-                schema: schema.unwrap_or(now.schema),
-                ..now
-            })?;
+        let changed = draft.changed_view(own.id)?;
+        let schema = changed.map_or_else(|| own.schema.clone(), |record| record.schema);
+        let query = view(draft.planner, moves, own)?;
+        let mut now = query.clone().unwrap_or_else(|| ViewRecord::clone(own));
+        let goes = (schema != own.schema).then_some(&*schema);
+        let paths = home(catalog, moves, &own.schema, goes);
+        let mut is_other = query.is_some();
+        for (_, text) in &mut now.defaults {
+            if goes.is_some() || moves.concerns(text) {
+                is_other |= respelling(draft.planner, moves).respell(text, &paths)?;
+            }
+        }
+        if is_other {
+            draft.put_view(&ViewRecord { schema, ..now })?;
         }
     }
     for own in catalog.matviews() {
@@ -348,7 +357,7 @@ fn routines(draft: &mut Draft, moves: &Moves) -> SqlResult<()> {
 }
 
 /// What a query means, as far as others can tell.
-type Meaning = (Vec<(TableId, Vec<usize>)>, Vec<Need>, Vec<SqlType>);
+pub(super) type Meaning = (Vec<(TableId, Vec<usize>)>, Vec<Need>, Vec<SqlType>);
 
 fn meaning(catalog: &Catalog, outer: &PlanContext, view: &ViewRecord) -> SqlResult<Meaning> {
     let outer = PlanContext {
@@ -356,8 +365,12 @@ fn meaning(catalog: &Catalog, outer: &PlanContext, view: &ViewRecord) -> SqlResu
         ..unasked(outer)
     };
     let context = context_within(&outer, view);
-    let planner = Planner::new(&context, "", &[]);
-    let query = plan_query(&planner, &*query_of(view)?, None)?;
+    meaning_of(&Planner::new(&context, "", &[]), view)
+}
+
+/// The same by a planner of the view's own.
+pub(super) fn meaning_of(planner: &Planner, view: &ViewRecord) -> SqlResult<Meaning> {
+    let query = plan_query(planner, &*query_of(view)?, None)?;
     for output in &query.outputs {
         planner.use_origin(output.origin);
     }
@@ -416,6 +429,20 @@ fn verify(draft: &Draft, moves: &Moves) -> SqlResult<()> {
             && meaning(&next, planner.context, now).ok() != Some(meant)
         {
             return refused("view", &view.name);
+        }
+    }
+    for view in before.views() {
+        let Some(now) = next.view(view.id) else {
+            continue;
+        };
+        if let Ok(meant) = stored::defaults_of_view(before, view) {
+            let now = stored::defaults_of_view(&next, now).unwrap_or_default();
+            let is_same = |((_, old), (_, new)): (&(usize, Expr), &(usize, Expr))| {
+                same(&unworded(old), &unworded(new))
+            };
+            if meant.len() != now.len() || !meant.iter().zip(&now).all(is_same) {
+                return refused("view", &view.name);
+            }
         }
     }
     for table in before.tables() {

@@ -11,7 +11,8 @@ use crate::large_object;
 use crate::planner::Planner;
 use crate::records::DefaultsRecord;
 use crate::role::{
-    Access, columns_given, columns_without, denied, role_named, specs, with_new_owner, without_role,
+    Access, columns_given, columns_without, denied, is_schema_of_session, role_named, specs,
+    with_new_owner, without_role,
 };
 use crate::system::{PUBLIC, schemas};
 use pg_query::protobuf::{DropBehavior, DropOwnedStmt, Node, ReassignOwnedStmt};
@@ -80,6 +81,9 @@ pub(super) fn drop(planner: &Planner, statement: &DropOwnedStmt) -> SqlResult<Pl
     let mut owned = Contents::default();
     let mut own_schemas = Vec::new();
     for object in catalog.objects() {
+        if is_schema_of_session(catalog, object) {
+            continue;
+        }
         let access = catalog.roles().access_of(object);
         match of.contains(&access.owner) {
             true if object.kind == ObjectKind::Schema => own_schemas.push(object.number),

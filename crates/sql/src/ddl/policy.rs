@@ -391,7 +391,7 @@ fn has_query(text: &str) -> bool {
 ///
 /// # Errors
 /// `0A000`.
-fn refuse_rename(
+pub(super) fn refuse_rename(
     planner: &Planner,
     relation: TableId,
     column: Option<usize>,

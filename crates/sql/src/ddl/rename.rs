@@ -1,11 +1,13 @@
 //! ALTER … RENAME.
 //!
-//! Relies on: `draft`.  Promises: nothing but the name changes; checks and generated columns, which are kept as text, have the new one.
-//! Does not: rename what a view names, unless it is a routine (0A000).
+//! Relies on: `draft`; `renamed_column` for the queries of views.  Promises: nothing but the name changes; checks, generated columns and
+//! queries of views, which are kept as text, have a column's new one.
+//! Does not: rename relations that a view names (0A000).
 
 use super::generated;
 use super::hidden;
 use super::moving::{self, Moves};
+use super::renamed_column::{self, RenamedColumn};
 use super::sequence::{next_of, next_value};
 use super::trigger::condition_names;
 use super::view::refuse_rename;
@@ -78,19 +80,24 @@ pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Pla
 }
 
 fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> SqlResult<Planned> {
+    let tag = match statement.relation_type() {
+        ObjectType::ObjectView => "ALTER VIEW",
+        ObjectType::ObjectMatview => "ALTER MATERIALIZED VIEW",
+        _ => "ALTER TABLE",
+    };
     if let Some(Relation::View(id)) = find_named(planner, relation)? {
-        return column_of_view(planner, id, statement);
+        return column_of_view(planner, id, statement, tag);
     }
     if let Some(Relation::Partition(_)) = find_named(planner, relation)? {
         let message = format!("cannot rename inherited column \"{}\"", statement.subname);
         return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
     }
-    let table = target_table(planner, relation)?;
-    if planner.catalog().matview(table.id).is_some() {
-        return Err(SqlError::unsupported(
-            "renaming a column of a materialized view",
-        ));
+    if statement.missing_ok && find_named(planner, relation)?.is_none() {
+        let name = &relation.relname;
+        planner.notice(format!("relation \"{name}\" does not exist, skipping"));
+        return Ok(planner.nothing(tag));
     }
+    let table = target_table(planner, relation)?;
     planner.must_own_table(table.id)?;
     let old = &statement.subname;
     if table.column(old).is_none() {
@@ -109,7 +116,6 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
             ),
         ));
     }
-    refuse_rename(planner, table.id, Some(number))?;
     let mut record = record_of(planner, &table)?;
     record.columns[number].name = new.clone();
     hidden::rename(planner, &table, &mut record, number)?;
@@ -129,8 +135,26 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
             })?;
         }
     }
+    if let Some(own) = planner.catalog().matview(table.id) {
+        let mut own = MatviewRecord::clone(own);
+        own.view.columns[number].name.clone_from(new);
+        draft.put_matview(&own)?;
+    }
+    let columns = table
+        .visible_columns()
+        .map(|(_, column)| column.name.clone());
+    renamed_column::follow(
+        &mut draft,
+        &RenamedColumn {
+            relation: table.id,
+            number,
+            old,
+            new,
+            columns: columns.collect(),
+        },
+    )?;
     draft.work(Work::Fence(spaces_of(&table)));
-    draft.finish("ALTER TABLE")
+    draft.finish(tag)
 }
 
 /// ALTER FUNCTION, PROCEDURE and ROUTINE … RENAME TO. What names it in a text that is kept names it so afterwards; bodies that are strings
@@ -263,7 +287,13 @@ fn rename_in_texts(
     Ok(())
 }
 
-fn column_of_view(planner: &Planner, id: TableId, statement: &RenameStmt) -> SqlResult<Planned> {
+fn column_of_view(
+    planner: &Planner,
+    id: TableId,
+    statement: &RenameStmt,
+    tag: &'static str,
+) -> SqlResult<Planned> {
+    planner.must_own_table(id)?;
     let view = required(planner.catalog().view(id))?;
     let (old, new) = (&statement.subname, &statement.newname);
     let mut record = (**view).clone();
@@ -279,11 +309,22 @@ fn column_of_view(planner: &Planner, id: TableId, statement: &RenameStmt) -> Sql
         );
         return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));
     }
-    refuse_rename(planner, id, Some(place))?;
+    super::policy::refuse_rename(planner, id, Some(place), &|_| false)?;
     record.columns[place].name = new.clone();
     let mut draft = Draft::new(planner);
     draft.put_view(&record)?;
-    draft.finish("ALTER VIEW")
+    let columns = view.columns.iter().map(|column| column.name.clone());
+    renamed_column::follow(
+        &mut draft,
+        &RenamedColumn {
+            relation: id,
+            number: place,
+            old,
+            new,
+            columns: columns.collect(),
+        },
+    )?;
+    draft.finish(tag)
 }
 
 fn constraint(
@@ -366,7 +407,7 @@ fn whole(
     draft.take_name(&schema, &new)?;
     if let Relation::Table(id) | Relation::View(id) | Relation::Partition(id) = found {
         super::user_type::refuse_relation(planner, &schema, &new)?;
-        refuse_rename(planner, id, None)?;
+        refuse_rename(planner, id)?;
     }
     if let Relation::Partition(id) = found {
         let mut record = (**required(catalog.divisions().part(id))?).clone();
@@ -392,6 +433,7 @@ fn whole(
     if let Relation::Sequence(id) = found {
         let record = changed_sequence(planner, id, |record| record.name = new)?;
         rename_in_defaults(&mut draft, &record)?;
+        super::view_defaults::rename_sequence(&mut draft, &record)?;
         draft.put_sequence(&record)?;
         return draft.finish(tag);
     }

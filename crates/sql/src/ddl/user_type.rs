@@ -169,13 +169,29 @@ pub(super) fn create_composite(
     draft.finish("CREATE TYPE")
 }
 
-/// What is declared with a type needs USAGE of it, if a user made it.
+/// What is declared with a type needs USAGE of it.
 ///
 /// # Errors
 /// `42501`.
 pub(super) fn may_use(planner: &Planner, name: &TypeName) -> SqlResult<()> {
     match planner.user_type_of(name) {
         Some(record) => planner.must_have(type_object(record.id), Privileges::USAGE),
+        None => match types::resolve(planner, name) {
+            Ok((ty, _)) => may_use_built_in(planner, ty),
+            // `serial` is said elsewhere.
+            Err(_) => Ok(()),
+        },
+    }
+}
+
+/// The same of a type of the system, which everybody may use unless somebody has said something else.
+///
+/// # Errors
+/// `42501`.
+pub(crate) fn may_use_built_in(planner: &Planner, ty: SqlType) -> SqlResult<()> {
+    let number = ty.element().unwrap_or(ty).oid();
+    match planner.catalog().roles().access(number) {
+        Some(_) => planner.must_have(type_object(number), Privileges::USAGE),
         None => Ok(()),
     }
 }

@@ -541,16 +541,12 @@ pub(super) fn refuse_change_of_type(
     }
 }
 
-/// Refuses to rename what a view names: its query is kept as text.
+/// Refuses to rename a relation that a view names: its query is kept as text.
 ///
 /// # Errors
 /// `0A000`.
-pub(super) fn refuse_rename(
-    planner: &Planner,
-    relation: TableId,
-    column: Option<usize>,
-) -> SqlResult<()> {
-    let mut views = planner.catalog().views_using(relation, column);
+pub(super) fn refuse_rename(planner: &Planner, relation: TableId) -> SqlResult<()> {
+    let mut views = planner.catalog().views_using(relation, None);
     match views.next() {
         None => Ok(()),
         Some(view) => Err(SqlError::unsupported(format!(

@@ -11,8 +11,8 @@ use super::raise;
 use super::tokens::Tokens;
 use super::tree::{
     Block, Body, Branch, CursorQuery, Declaration, DynamicSql, Exception, Handler, Header,
-    IntoClause, SqlText, Statement, StatementKind, Subscript, Target, Variable, VariableKind,
-    VariableNumber,
+    IntoClause, RowTarget, SqlText, Statement, StatementKind, Subscript, Target, Variable,
+    VariableKind, VariableNumber,
 };
 use super::walk::Walk;
 use crate::advisory::is_of_calls;
@@ -363,6 +363,20 @@ impl Walk<'_> {
             != Some(whole)
         {
             return Err(self.differ());
+        }
+        // A call that may wait is the session's.
+        let query = format!("SELECT {}", value.text);
+        if target.subscripts.is_empty() && is_of_calls(&query) {
+            let text = SqlText {
+                offset: value.offset.saturating_sub("SELECT ".len()),
+                text: query,
+                ..value
+            };
+            let into = IntoClause {
+                strict: false,
+                target: RowTarget::List(vec![target]),
+            };
+            return Ok(self.asked_of_session(text, Some(into)));
         }
         Ok(StatementKind::Assign { target, value })
     }

@@ -11,7 +11,7 @@ use crate::ddl::table_object;
 use crate::planner::Planner;
 use crate::records::{AccessRecord, DefaultsRecord, GrantRecord};
 use crate::system;
-use quintet_base::{RoleId, RoutineId, SequenceId, SqlResult, TableId};
+use quintet_base::{RoleId, RoutineId, SequenceId, SqlResult, SqlType, TableId};
 use quintet_ir::{Need, Object, ObjectKind, Part, Privileges};
 use std::borrow::Cow;
 
@@ -238,8 +238,12 @@ impl Catalog {
                 Some(("database", name.to_string()))
             }
             ObjectKind::Type => {
-                let record = self.user_type(number)?;
-                Some(("type", record.name.clone()))
+                if let Some(record) = self.user_type(number) {
+                    return Some(("type", record.name.clone()));
+                }
+                let ty = SqlType::built_in_with_oid(number)?;
+                let is_array = ty.element().is_some();
+                (!is_array).then(|| ("type", ty.to_string()))
             }
         }
     }

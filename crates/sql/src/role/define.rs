@@ -13,11 +13,12 @@ use crate::large_object;
 use crate::names::inner;
 use crate::planner::Planner;
 use crate::records::{DefaultsRecord, RoleRecord};
+use crate::temporary::is_temporary;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     AlterRoleStmt, CreateRoleStmt, DropRoleStmt, RenameStmt, RoleSpecType, RoleStmtType,
 };
-use quintet_base::{RoleId, SqlError, SqlResult, SqlState};
+use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::{Object, ObjectKind};
 
 /// Whether a role has CREATEROLE.
@@ -241,10 +242,19 @@ impl Catalog {
     }
 }
 
+/// Whether it is a schema of temporary tables, which is nobody's but the session's.
+pub(crate) fn is_schema_of_session(catalog: &Catalog, object: Object) -> bool {
+    let name = catalog.describe(object);
+    object.kind == ObjectKind::Schema && name.is_some_and(|(_, name)| is_temporary(&name))
+}
+
 /// What a role is needed for, a line each.
 fn needs_of(catalog: &Catalog, id: RoleId) -> Vec<String> {
     let mut lines = Vec::new();
     for object in catalog.objects() {
+        if is_schema_of_session(catalog, object) {
+            continue;
+        }
         let access = catalog.roles().access_of(object);
         let what = || {
             catalog
@@ -388,7 +398,11 @@ impl crate::Catalog {
             .map(|(number, _)| number);
         let schemas = schemas.map(object(ObjectKind::Schema));
         let types = self.user_types().map(|record| record.id);
-        let types = types.map(object(ObjectKind::Type));
+        // Of the system's own those that somebody has said something of.
+        let roles = self.roles();
+        let built_in = SqlType::built_in().map(SqlType::oid);
+        let built_in = built_in.filter(|number| roles.access(*number).is_some());
+        let types = types.chain(built_in).map(object(ObjectKind::Type));
         let parts = self.divisions().parts().map(|part| part.id.0);
         let parts = parts.map(object(ObjectKind::Table));
         let mut all = vec![super::access::THE_DATABASE];

@@ -14,11 +14,12 @@ use crate::from::find_named;
 use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::routine;
+use crate::system::type_name;
 use crate::tree::string;
 use crate::types;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, GrantStmt, GrantTargetType, Node, ObjectType, TypeName};
-use quintet_base::{RoleId, SqlError, SqlResult, SqlState};
+use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::{Object, ObjectKind, Privileges};
 
 /// GRANT … ON, REVOKE … ON.
@@ -211,7 +212,7 @@ fn named_objects(planner: &Planner, statement: &GrantStmt) -> SqlResult<Vec<Obje
     statement.objects.iter().map(object).collect()
 }
 
-/// A type that a user made, of which there are privileges.
+/// A type, of which there are privileges.
 fn type_named(planner: &Planner, name: &[&str], kind: ObjectType) -> SqlResult<Object> {
     let found = match planner.type_of_name(name) {
         Ok(found) => found,
@@ -223,9 +224,21 @@ fn type_named(planner: &Planner, name: &[&str], kind: ObjectType) -> SqlResult<O
                 ..TypeName::default()
             };
             // One of the system's, or that of a table's rows.
-            types::resolve(planner, &named).map_err(|_| error)?;
+            let (ty, _) = types::resolve(planner, &named).map_err(|_| error)?;
+            if ty.element().is_some() {
+                let message = "cannot set privileges of array types";
+                return Err(SqlError::new(SqlState::INVALID_GRANT_OPERATION, message)
+                    .hint("Set the privileges of the element type instead."));
+            }
             if kind == ObjectType::ObjectDomain {
                 return Err(no_domain(name));
+            }
+            let object = Object {
+                kind: ObjectKind::Type,
+                number: ty.oid(),
+            };
+            if planner.catalog().is_there(object) {
+                return Ok(object);
             }
             let what = format!("privileges on type \"{}\"", name.join("."));
             return Err(SqlError::unsupported(what));
@@ -304,7 +317,13 @@ fn changed(
     let all = acl::all_of(object.kind);
     let named = wanted.unwrap_or(all);
     let mut privileges = named;
-    let (word, name) = planner.catalog().describe(object).unwrap_or_default();
+    let (word, mut name) = planner.catalog().describe(object).unwrap_or_default();
+    // Here PostgreSQL calls a type what the catalogue calls it.
+    if object.kind == ObjectKind::Type
+        && let Some(ty) = SqlType::built_in_with_oid(object.number)
+    {
+        name = type_name(ty);
+    }
     if !all.contains(privileges) {
         if object.kind == ObjectKind::Table {
             return Err(invalid(privileges & !all, "table"));

@@ -13,7 +13,7 @@ use super::signature::{Parameter, ROW, Resolved, Signature, describe, resolve};
 use super::single_types;
 use crate::catalog::Catalog;
 use crate::command::Planned;
-use crate::ddl::{GoingRoutine, release_functions, routine_at_home};
+use crate::ddl::{GoingRoutine, may_use_built_in, release_functions, routine_at_home};
 use crate::draft::Draft;
 use crate::names::{self, inner, required};
 use crate::planner::{NOTHING_DYNAMIC, Planner};
@@ -62,8 +62,12 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
     polymorphic::check(&signature)?;
     let parameters = signature.parameters.iter().map(|parameter| parameter.ty);
     let columns = signature.columns.iter().map(|column| column.ty);
-    let made = parameters
-        .chain(columns)
+    let all: Vec<SqlType> = parameters.chain(columns).collect();
+    for ty in &all {
+        may_use_built_in(planner, *ty)?;
+    }
+    let made = all
+        .into_iter()
         .filter_map(|ty| match ty.element().unwrap_or(ty) {
             SqlType::Enum(number) | SqlType::Composite(number) => Some(number),
             _ => None,

@@ -14,7 +14,7 @@ use crate::planner::{PlanContext, note_depth};
 use crate::plpgsql;
 use crate::records::RoutineRecord;
 use crate::references;
-use quintet_base::{ConstraintId, RoutineId, SqlError, SqlResult, SqlState};
+use quintet_base::{ConstraintId, RoutineId, SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::routine::{Action, Output, Step};
 use quintet_ir::statement::OutputColumn;
 use quintet_ir::{Expr, Program, Routine};
@@ -207,10 +207,10 @@ fn compile(id: RoutineId, context: &PlanContext, linker: &mut Linker) -> SqlResu
     Ok(made)
 }
 
-/// A strict function looks at what it is given: parameters that only give something are NULL when it begins.
+/// A strict function looks at what it is given: parameters that only give something are NULL when it begins, and so are fields of a row.
 fn strict_by_inputs(signature: &Signature, made: &mut Routine) {
-    let inputs = |parameter: &(usize, &Parameter)| parameter.1.is_input();
-    if !made.strict || signature.parameters.iter().all(Parameter::is_input) {
+    let is_all_given = signature.parameters.iter().all(Parameter::is_input);
+    if !made.strict || is_all_given && signature.markers() == 0 {
         return;
     }
     made.strict = false;
@@ -226,10 +226,26 @@ fn strict_by_inputs(signature: &Signature, made: &mut Routine) {
         needs: None,
         action,
     };
-    let given = signature.parameters.iter().enumerate().filter(inputs);
-    let branches = given.map(|(slot, parameter)| {
+    let mut slot = 0;
+    let mut marker = signature.slots() - signature.markers();
+    let mut asked = Vec::new();
+    for parameter in &signature.parameters {
+        match &parameter.row {
+            Some(table) => {
+                asked.push(Expr::Param(marker, SqlType::Bool));
+                marker += 1;
+                slot += table.visible_columns().count();
+            }
+            None => {
+                let own = Expr::Param(slot, parameter.ty);
+                asked.extend(parameter.is_input().then_some(own));
+                slot += 1;
+            }
+        }
+    }
+    let branches = asked.into_iter().map(|given| {
         let is_null = Expr::IsNull {
-            input: Box::new(Expr::Param(slot, parameter.ty)),
+            input: Box::new(given),
             negated: false,
         };
         (is_null, vec![step(Action::Return(null.clone()))])

@@ -221,6 +221,9 @@ pub(crate) fn parameters(signature: &Signature) -> Variables {
             variables.declare(name, number);
         }
     }
+    for _ in 0..signature.markers() {
+        variables.hidden(SqlType::Bool);
+    }
     variables
 }
 

@@ -14,7 +14,7 @@ use crate::expr::Binder;
 use crate::names::{inner, required};
 use crate::planner::Planner;
 use crate::plpgsql::ParameterMode;
-use crate::row_value::Row;
+use crate::row_value::{Row, unless};
 use crate::scope::Scope;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{FuncCall, Node};
@@ -240,12 +240,16 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
     let given = given.into_iter().map(|given| Some(given.value));
     let mut given: Vec<Option<Argument>> = given.collect();
     let mut arguments = Vec::with_capacity(places.len());
+    let mut markers = Vec::new();
     for (place, parameter) in places.iter().zip(&signature.parameters) {
         if let Some(table) = &parameter.row {
             let row = match place {
                 Place::Given(number) => given[*number].take(),
                 _ => None,
             };
+            if signature.strict {
+                markers.push(is_given(planner, row.as_ref(), table).map_err(&here)?);
+            }
             arguments.extend(fields(planner, row, table).map_err(&here)?);
             continue;
         }
@@ -283,9 +287,51 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
         };
         arguments.push(expr);
     }
+    arguments.extend(markers);
     Ok(Matched {
         signature,
         arguments,
+    })
+}
+
+/// What is NULL if a row that is given for a parameter is, and not if its fields are only.
+fn is_given(planner: &Planner, row: Option<&Argument>, table: &TableDef) -> SqlResult<Expr> {
+    let yes = || Expr::Const(Value::Bool(true), SqlType::Bool);
+    let when = |condition: Expr| Expr::Case {
+        branches: vec![(condition, yes())],
+        otherwise: None,
+        ty: SqlType::Bool,
+    };
+    let of_value = |value: Expr| {
+        when(Expr::Distinct {
+            right: Box::new(Expr::null(value.ty())),
+            left: Box::new(value),
+            negated: false,
+        })
+    };
+    Ok(match row {
+        None => Expr::null(SqlType::Bool),
+        Some(Argument::Value(expr)) => {
+            let ty = composite::type_of_rows(planner.catalog(), table.id);
+            let ty = ty.ok_or_else(|| SqlError::internal("a row of no type"))?;
+            of_value(coerce::implicit(planner, expr.clone(), ty)?)
+        }
+        Some(Argument::Row(row)) => match (&row.missing, &row.whole) {
+            (Some(missing), _) => unless(Some(missing.clone()), yes()),
+            (None, Some(whole)) => of_value(whole.clone()),
+            (None, None) if row.if_any => {
+                let fields = row.fields.iter().map(|field| Expr::IsNull {
+                    input: Box::new(field.expr.clone()),
+                    negated: true,
+                });
+                let mut fields: Vec<Expr> = fields.collect();
+                match fields.len() {
+                    1 => when(fields.remove(0)),
+                    _ => when(Expr::Or(fields)),
+                }
+            }
+            (None, None) => yes(),
+        },
     })
 }
 

@@ -17,8 +17,9 @@
 use super::call::any_node;
 use super::embed::{Embedding, Planned};
 use super::fire::{Several, is_watched};
+use super::matching::is_routine;
 use crate::catalog::Relation;
-use crate::from::{find_named, row_target};
+use crate::from::{From, find_named, row_target};
 use crate::locking::OF_MERGE;
 use crate::names::{inner, required};
 use crate::planner::Planner;
@@ -26,8 +27,8 @@ use crate::rewrite::is_volatile_plan;
 use crate::row_security::PartOf;
 use crate::tree::{node, string};
 use pg_query::protobuf::{
-    AConst, AExpr, AExprKind, AStar, Alias, BoolExpr, BoolExprType, CaseExpr, CaseWhen, CmdType,
-    ColumnRef, DeleteStmt, FuncCall, InsertStmt, JoinExpr, JoinType, LimitOption, List,
+    AConst, AExpr, AExprKind, AStar, Alias, BoolExpr, BoolExprType, Boolean, CaseExpr, CaseWhen,
+    CmdType, ColumnRef, DeleteStmt, FuncCall, InsertStmt, JoinExpr, JoinType, LimitOption, List,
     LockingClause, MergeMatchKind, MergeStmt, MergeWhenClause, Node, NullTest, NullTestType,
     ParamRef, RangeSubselect, RangeVar, ResTarget, SelectStmt, SetOperation, SortBy, SortByDir,
     SortByNulls, UpdateStmt, WindowDef, a_const,
@@ -35,6 +36,7 @@ use pg_query::protobuf::{
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::routine::{Action, Into, Step};
+use quintet_ir::schema::TableRef;
 use quintet_ir::{Expr, Statement};
 
 /// Names of columns that the query adds: no statement can write them.
@@ -111,10 +113,14 @@ impl Embedding<'_, '_> {
                 .error(SqlState::DUPLICATE_ALIAS, message, -1)
                 .detail("The name is used both as MERGE target table and data source."));
         }
+        // A function that is called may change rows as a trigger does.
+        let calls =
+            |node: &NodeRef| matches!(node, NodeRef::FuncCall(call) if is_routine(&planner, call));
+        let calls = any_node(&NodeEnum::MergeStmt(Box::new(merge.clone())), &calls);
         let locked = self.rows_locked(source, &about, (&clauses, from, &names))?;
         let query = about.pairs(&clauses, (from, locked), &names);
         let mut planned = self.plan(source, &query)?;
-        if is_watched(self.context.catalog, &table) {
+        if calls || is_watched(self.context.catalog, &table) {
             about.watched = (table.visible_columns().map(|(_, column)| &column.name))
                 .cloned()
                 .collect();
@@ -168,7 +174,12 @@ impl Embedding<'_, '_> {
             .map(|(name, fields)| self.variables.enter_row(name, fields))
             .collect();
         let around = std::mem::replace(&mut self.part_of, PartOf::Merge);
-        let made = self.body_of_merge(source, (&about, &clauses), (clause, twice), (count, &found));
+        let made = self.body_of_merge(
+            source,
+            (&about, &table, &clauses),
+            (clause, twice),
+            (count, &found),
+        );
         self.part_of = around;
         for before in shapes.into_iter().rev() {
             self.variables.leave_row(before);
@@ -191,7 +202,7 @@ impl Embedding<'_, '_> {
     fn body_of_merge(
         &mut self,
         source: &str,
-        (about, clauses): (&About, &[&MergeWhenClause]),
+        (about, table, clauses): (&About, &TableRef, &[&MergeWhenClause]),
         (clause, twice): (Expr, Expr),
         (count, found): (usize, &[usize]),
     ) -> SqlResult<(Option<Several>, Vec<Step>)> {
@@ -212,15 +223,15 @@ impl Embedding<'_, '_> {
             });
             let mut branches = Vec::new();
             for (number, planned, mut steps) in parts {
+                let keys = about.values.iter();
+                let keys =
+                    keys.filter_map(|number| *this.variables.numbered.get(*number as usize - 1)?);
+                let keys = keys.collect::<Vec<_>>();
+                let ((), asked) =
+                    this.apart(|this| this.refuse_changed_by_pairs(table, &planned, &keys, found))?;
+                steps.extend(asked);
                 let ((), more) = this.apart(|this| match &mut several {
-                    Some(several) => {
-                        let keys = about.values.iter().filter_map(|number| {
-                            *this.variables.numbered.get(*number as usize - 1)?
-                        });
-                        let keys = keys.collect::<Vec<_>>();
-                        this.refuse_changed_by_pairs(several, &planned, &keys, found)?;
-                        this.one_of_several(several, planned)
-                    }
+                    Some(several) => this.one_of_several(several, planned),
                     None => this.counted(planned.statement, count),
                 })?;
                 steps.extend(more);
@@ -531,7 +542,7 @@ fn is_matched(clause: &MergeWhenClause) -> bool {
 /// not the first side's.
 ///
 /// # Errors
-/// `0A000` for sources without a name, and where nobody says which columns are merged.
+/// `0A000` for sources without a name.
 fn names_of(planner: &Planner, from: &mut Node, count: &mut usize) -> SqlResult<Vec<String>> {
     let alias = match from.node.as_mut() {
         Some(NodeEnum::RangeVar(relation)) => {
@@ -542,8 +553,7 @@ fn names_of(planner: &Planner, from: &mut Node, count: &mut usize) -> SqlResult<
         Some(NodeEnum::JoinExpr(join)) if join.alias.is_none() => {
             let keeps_right = [JoinType::JoinRight, JoinType::JoinFull].contains(&join.jointype());
             if join.is_natural && keeps_right {
-                let what = "MERGE with a NATURAL RIGHT or FULL JOIN as its source";
-                return Err(planner.unsupported(what, -1));
+                say_what_is_common(planner, join)?;
             }
             let mut merged = join
                 .join_using_alias
@@ -573,6 +583,33 @@ fn names_of(planner: &Planner, from: &mut Node, count: &mut usize) -> SqlResult<
         Some(alias) => Ok(vec![alias.aliasname.clone()]),
         None => Err(planner.unsupported("MERGE with a source that has no name", -1)),
     }
+}
+
+/// NATURAL as USING, or without columns that both sides have, ON true.
+///
+/// # Errors
+/// What binding the sides says.
+fn say_what_is_common(planner: &Planner, join: &mut JoinExpr) -> SqlResult<()> {
+    let columns = |side: &Option<Box<Node>>| -> SqlResult<Vec<String>> {
+        let mut from = From::default();
+        if let Some(side) = side.as_deref() {
+            from.add_items(planner, std::slice::from_ref(side))?;
+        }
+        let columns = from.scope.visible_columns();
+        Ok(columns.map(|column| column.name.clone()).collect())
+    };
+    let (left, right) = (columns(&join.larg)?, columns(&join.rarg)?);
+    let common = left.iter().filter(|name| right.contains(name));
+    join.using_clause = common.map(string).collect();
+    join.is_natural = false;
+    if join.using_clause.is_empty() {
+        let always = AConst {
+            val: Some(a_const::Val::Boolval(Boolean { boolval: true })),
+            ..AConst::default()
+        };
+        join.quals = boxed(node(NodeEnum::AConst(always)));
+    }
+    Ok(())
 }
 
 fn alias_or(alias: Option<&Alias>, name: &str) -> String {

@@ -189,11 +189,6 @@ impl Signature {
                     return Err(SqlError::unsupported("a parameter of type record"));
                 }
             };
-            if row.is_some() && header.strict {
-                // A row of NULLs is not NULL, and here nothing tells one from the other.
-                let what = "a strict function of a row";
-                return Err(SqlError::unsupported(what));
-            }
             parameters.push(Parameter {
                 name: parameter.name.clone(),
                 mode: parameter.mode,
@@ -353,7 +348,16 @@ impl Signature {
         self.record && self.columns.is_empty()
     }
 
-    /// How many slots the arguments take.
+    /// How many of them say whether a row is there that is given to a strict function: a row of NULLs is.
+    pub fn markers(&self) -> usize {
+        let rows = self.parameters.iter().filter(|it| it.row.is_some());
+        match self.strict {
+            true => rows.count(),
+            false => 0,
+        }
+    }
+
+    /// How many slots the arguments take: fields of rows one by one, and behind all of them the markers.
     pub fn slots(&self) -> usize {
         let widths = self
             .parameters
@@ -363,7 +367,7 @@ impl Signature {
                 None => 1,
             });
         let arrays = self.tables.iter().map(|rows| rows.columns.len());
-        widths.chain(arrays).sum()
+        widths.chain(arrays).sum::<usize>() + self.markers()
     }
 }
 

@@ -3,6 +3,7 @@
 //! Relies on: the catalogue.  Promises: each constraint has a number that no other object has.  Does not: list NOT NULL, which is
 //! the column's.
 
+use super::foreign_copies::{ShownKey, shown_keys};
 use super::indexes::part_indexes;
 use super::{
     Definition, flag, numbers, oid, primary_key_oid, print, schema_oid, short, text, types,
@@ -109,6 +110,8 @@ fn inherited(mut row: Vec<Value>, parent: u32) -> Vec<Value> {
 
 /// Places of `conparentid`, `conislocal` and `coninhcount` in a row.
 const PARENT: usize = 10;
+/// And of `confrelid`.
+const REFERRED: usize = 11;
 const IS_LOCAL: usize = 15;
 const INHERITED: usize = 16;
 /// And of `connoinherit`.
@@ -252,8 +255,8 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
             constraint(planner, check)
         }));
     }
-    let keys = planner.catalog().foreign_keys();
-    rows.extend(keys.map(|key| foreign_key(planner, key)));
+    let keys = shown_keys(planner.catalog());
+    rows.extend(keys.iter().map(|key| foreign_key(planner, key)));
     rows
 }
 
@@ -270,26 +273,34 @@ fn excluded_columns(table: &TableDef, columns: &[usize]) -> Value {
     }))
 }
 
-fn foreign_key(planner: &Planner, key: &ForeignKeyRecord) -> Vec<Value> {
-    let child = planner.catalog().table_by_id(key.child);
-    let key = Constraint {
-        oid: key.id.0,
-        name: &key.name,
-        schema: child.map_or("public", |child| &child.schema),
-        kind: "f",
-        table: key.child.0,
-        domain: 0,
-        index: match key.index {
-            Some(index) => index.0,
-            None => primary_key_oid(key.parent),
+fn foreign_key(planner: &Planner, shown: &ShownKey) -> Vec<Value> {
+    let key = shown.key;
+    let mut row = constraint(
+        planner,
+        Constraint {
+            oid: shown.number,
+            name: &shown.name,
+            schema: shown.schema,
+            kind: "f",
+            table: shown.child.0,
+            domain: 0,
+            index: shown.index,
+            columns: numbers(&key.columns),
+            source: Value::Null,
+            foreign: Some(key),
+            late: None,
+            validated: key.validated,
         },
-        columns: numbers(&key.columns),
-        source: Value::Null,
-        foreign: Some(key),
-        late: None,
-        validated: key.validated,
-    };
-    constraint(planner, key)
+    );
+    row[REFERRED] = oid(shown.parent.0);
+    let divisions = planner.catalog().divisions();
+    if divisions.partitioning(shown.child).is_some() {
+        row[NO_INHERIT] = flag(false);
+    }
+    match shown.of {
+        0 => row,
+        of => inherited(row, of),
+    }
 }
 
 /// A check's number. Checks have no record of their own; their numbers only must not meet others.

@@ -13,6 +13,7 @@ use super::search;
 use super::{Definition, PG_CLASS, PG_CONSTRAINT, PG_PROC, PG_TYPE, flag, oid, text};
 use crate::planner::Planner;
 use crate::records::ViewRecord;
+use crate::stored;
 use quintet_base::{SequenceId, SqlType, TableId, Value};
 use quintet_ir::{Expr, SequenceDef};
 use std::sync::Arc;
@@ -163,23 +164,35 @@ fn dependencies(planner: &Planner) -> Vec<Vec<Value>> {
             if column.identity.is_some() || column.dropped || column.hidden {
                 continue;
             }
-            let depends = |relation: u32, column: i32, kind: &str| {
-                vec![
-                    oid(PG_ATTRDEF),
-                    oid(default_number(table.relation().0, number)),
-                    Value::Int4(0),
-                    oid(PG_CLASS),
-                    oid(relation),
-                    Value::Int4(column),
-                    text(kind),
-                ]
-            };
-            rows.push(depends(table.relation().0, number as i32 + 1, "a"));
-            let mut asked = Vec::new();
-            sequences_in(default, &mut asked);
-            rows.extend(asked.into_iter().map(|id| depends(id.0, 0, "n")));
+            rows.extend(of_default(table.relation().0, number, default));
         }
     }
+    for view in planner.catalog().views() {
+        let bound = stored::defaults_of_view(planner.catalog(), view);
+        for (number, default) in bound.unwrap_or_default() {
+            rows.extend(of_default(view.id.0, number, &default));
+        }
+    }
+    rows
+}
+
+/// The column that a default is of, and the sequences that it asks.
+fn of_default(relation: u32, number: usize, default: &Expr) -> Vec<Vec<Value>> {
+    let depends = |on: u32, column: i32, kind: &str| {
+        vec![
+            oid(PG_ATTRDEF),
+            oid(default_number(relation, number)),
+            Value::Int4(0),
+            oid(PG_CLASS),
+            oid(on),
+            Value::Int4(column),
+            text(kind),
+        ]
+    };
+    let mut rows = vec![depends(relation, number as i32 + 1, "a")];
+    let mut asked = Vec::new();
+    sequences_in(default, &mut asked);
+    rows.extend(asked.into_iter().map(|id| depends(id.0, 0, "n")));
     rows
 }
 

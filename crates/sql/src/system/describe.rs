@@ -4,9 +4,10 @@
 //! what is not there: that is NULL.  Sizes are not known (0 of what exists): rows of all tables share their files.
 
 use super::constraints::{check_oid, printed_check};
+use super::foreign_copies::shown_keys;
 use super::functions;
 use super::index_properties::method_name;
-use super::indexes::{all_indexes, part_index, shape_of};
+use super::indexes::{OF_A_PART, all_indexes, part_index, shape_of};
 use super::layout;
 use super::print::{key_text, quoted};
 use super::pseudo_types;
@@ -735,10 +736,15 @@ impl<'c> Known<'c> {
     fn constraint(&self, number: u32, pretty: bool) -> Option<String> {
         let catalog = self.context.catalog;
         if let Some(key) = catalog.foreign_keys().find(|key| key.id.0 == number) {
-            return self.foreign_key(key);
+            return self.foreign_key(key, key.parent);
         }
         if let Some(trigger) = catalog.trigger(number).filter(|t| t.constraint) {
             return Some(format!("TRIGGER{}", late_words(trigger.more.late)));
+        }
+        if number & OF_A_PART == OF_A_PART
+            && let Some(shown) = (shown_keys(catalog).iter()).find(|shown| shown.number == number)
+        {
+            return self.foreign_key(shown.key, shown.parent);
         }
         let own = part_index(catalog, number);
         let number = own.map_or(number, |own| own.of_table);
@@ -790,10 +796,11 @@ impl<'c> Known<'c> {
         None
     }
 
-    fn foreign_key(&self, key: &ForeignKeyRecord) -> Option<String> {
+    /// `parent`: what it refers to, or a part of that.
+    fn foreign_key(&self, key: &ForeignKeyRecord, parent: TableId) -> Option<String> {
         let catalog = self.context.catalog;
         let child = catalog.table_by_id(key.child)?;
-        let parent = catalog.table_by_id(key.parent)?;
+        let parent = &catalog.rows_of(parent)?;
         let mut text = format!(
             "FOREIGN KEY ({}) REFERENCES {}({})",
             column_names(child, &key.columns).join(", "),

@@ -32,6 +32,9 @@ use quintet_ir::function::extension::type_of_function;
 use quintet_ir::schema::TableDef;
 use quintet_ir::{CompareOp, Expr};
 
+/// How many digits of a second there are.
+const DIGITS_MAX: i32 = 6;
+
 /// How strongly a printed piece holds together, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Bond {
@@ -348,8 +351,15 @@ impl Printer<'_, '_, '_> {
             }
             NodeEnum::SqlvalueFunction(value) => {
                 use SqlValueFunctionOp::*;
+                let digits = value.typmod.min(DIGITS_MAX);
                 atom(
                     match value.op() {
+                        SvfopCurrentTimeN => return atom(format!("CURRENT_TIME({digits})")),
+                        SvfopCurrentTimestampN => {
+                            return atom(format!("CURRENT_TIMESTAMP({digits})"));
+                        }
+                        SvfopLocaltimeN => return atom(format!("LOCALTIME({digits})")),
+                        SvfopLocaltimestampN => return atom(format!("LOCALTIMESTAMP({digits})")),
                         SvfopCurrentDate => "CURRENT_DATE",
                         SvfopCurrentTime => "CURRENT_TIME",
                         SvfopCurrentTimestamp => "CURRENT_TIMESTAMP",

@@ -4,7 +4,8 @@
 //! to speak of.
 
 use super::constraints::printed_check;
-use super::indexes::{PartIndex, part_indexes};
+use super::foreign_copies::{ShownKey, shown_keys};
+use super::indexes::{PartIndex, part_index, part_indexes};
 use super::{Definition, text};
 use crate::planner::Planner;
 use crate::records::ForeignKeyRecord;
@@ -94,8 +95,9 @@ pub(super) const INFORMATION: &[Definition] = &[
             "delete_rule",
         ],
         rows: |planner| {
-            let keys = planner.catalog().foreign_keys();
-            keys.filter_map(|key| referential(planner, key)).collect()
+            let keys = shown_keys(planner.catalog());
+            let rows = keys.iter().filter_map(|key| referential(planner, key));
+            rows.collect()
         },
     },
     Definition {
@@ -214,6 +216,7 @@ fn not_null_name(planner: &Planner, table: &TableDef, column: usize) -> String {
 fn table_constraints(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     let keys = Keys::of_catalog(planner);
+    let foreign = shown_keys(planner.catalog());
     for table in planner.catalog().tables_and_parts() {
         let mut add = |name: &str, word: &str, late: bool, deferred: bool| {
             let mut row = place(planner, &table.schema, name);
@@ -238,8 +241,9 @@ fn table_constraints(planner: &Planner) -> Vec<Vec<Value>> {
             let late = planner.catalog().late(table.id, index);
             add(name, word, late.is_some(), late == Some(true));
         }
-        for key in planner.catalog().foreign_keys_of(table.relation()) {
-            add(&key.name, "FOREIGN KEY", key.deferrable, key.deferred);
+        for shown in foreign.iter().filter(|it| it.child == table.relation()) {
+            let (late, deferred) = (shown.key.deferrable, shown.key.deferred);
+            add(&shown.name, "FOREIGN KEY", late, deferred);
         }
         for check in table.own_checks() {
             add(&check.name, "CHECK", false, false);
@@ -261,6 +265,7 @@ fn table_constraints(planner: &Planner) -> Vec<Vec<Value>> {
 fn key_columns(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     let keys = Keys::of_catalog(planner);
+    let foreign = shown_keys(planner.catalog());
     for table in planner.catalog().tables_and_parts() {
         let mut add = |name: &str, columns: &[usize], parents: Option<Vec<usize>>| {
             for (position, &column) in columns.iter().enumerate() {
@@ -276,14 +281,15 @@ fn key_columns(planner: &Planner) -> Vec<Vec<Value>> {
         for (name, _, columns, _) in keys.of(&table) {
             add(name, columns, None);
         }
-        for key in planner.catalog().foreign_keys_of(table.relation()) {
+        for shown in foreign.iter().filter(|it| it.child == table.relation()) {
+            let key = shown.key;
             let parent = planner.catalog().table_by_id(key.parent);
             let unique = parent.map(|parent| unique_columns(parent, key));
             let places = unique.map(|(_, unique)| {
                 let place = |column: &usize| unique.iter().position(|other| other == column);
                 key.parent_columns.iter().filter_map(place).collect()
             });
-            add(&key.name, &key.columns, places);
+            add(&shown.name, &key.columns, places);
         }
     }
     rows
@@ -301,24 +307,29 @@ fn unique_columns<'t>(parent: &'t TableDef, key: &ForeignKeyRecord) -> (&'t str,
     }
 }
 
+/// Whether conditions are among the constraints that are asked about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Checks {
+    Too,
+    NotThey,
+}
+
 /// A constraint's name with the table and columns that it speaks of.
-fn usage(planner: &Planner) -> Vec<(String, TableRef, Vec<usize>)> {
+fn usage(planner: &Planner, with_checks: Checks) -> Vec<(String, TableRef, Vec<usize>)> {
     let mut found = Vec::new();
     let keys = Keys::of_catalog(planner);
+    let foreign = shown_keys(planner.catalog());
     for table in planner.catalog().tables_and_parts() {
         for (name, _, columns, _) in keys.of(&table) {
             found.push((name.to_string(), TableRef::clone(&table), columns.to_vec()));
         }
-        for key in planner.catalog().foreign_keys_of(table.relation()) {
-            if let Some(parent) = planner.catalog().table_by_id(key.parent) {
-                found.push((
-                    key.name.clone(),
-                    TableRef::clone(parent),
-                    key.parent_columns.clone(),
-                ));
+        for shown in foreign.iter().filter(|it| it.child == table.relation()) {
+            if let Some(parent) = planner.catalog().rows_of(shown.parent) {
+                let columns = shown.key.parent_columns.clone();
+                found.push((shown.name.clone(), TableRef::clone(&parent), columns));
             }
         }
-        for check in table.own_checks() {
+        for check in (table.own_checks()).filter(|_| with_checks == Checks::Too) {
             let mut columns = Vec::new();
             check.condition.collect_columns(&mut columns);
             columns.sort_unstable();
@@ -331,7 +342,7 @@ fn usage(planner: &Planner) -> Vec<(String, TableRef, Vec<usize>)> {
 
 fn used_columns(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for (name, table, columns) in usage(planner) {
+    for (name, table, columns) in usage(planner, Checks::Too) {
         for column in columns {
             let mut row = place(planner, &table.schema, &table.name);
             row.push(text(&table.columns[column].name));
@@ -343,15 +354,17 @@ fn used_columns(planner: &Planner) -> Vec<Vec<Value>> {
 }
 
 fn used_tables(planner: &Planner) -> Vec<Vec<Value>> {
-    let rows = usage(planner).into_iter().map(|(name, table, _)| {
-        let mut row = place(planner, &table.schema, &table.name);
-        row.extend(place(planner, &table.schema, &name));
-        row
-    });
+    let rows = usage(planner, Checks::NotThey)
+        .into_iter()
+        .map(|(name, table, _)| {
+            let mut row = place(planner, &table.schema, &table.name);
+            row.extend(place(planner, &table.schema, &name));
+            row
+        });
     rows.collect()
 }
 
-fn referential(planner: &Planner, key: &ForeignKeyRecord) -> Option<Vec<Value>> {
+fn referential(planner: &Planner, shown: &ShownKey) -> Option<Vec<Value>> {
     let rule = |letter: char| {
         text(match letter {
             'r' => "RESTRICT",
@@ -361,14 +374,15 @@ fn referential(planner: &Planner, key: &ForeignKeyRecord) -> Option<Vec<Value>> 
             _ => "NO ACTION",
         })
     };
-    let child = planner.catalog().table_by_id(key.child)?;
-    let parent = planner.catalog().table_by_id(key.parent)?;
-    let mut row = place(planner, &child.schema, &key.name);
-    row.extend(place(
-        planner,
-        &parent.schema,
-        unique_columns(parent, key).0,
-    ));
+    let key = shown.key;
+    let parent = planner.catalog().rows_of(shown.parent)?;
+    let mut row = place(planner, shown.schema, &shown.name);
+    let of_part = part_index(planner.catalog(), shown.index);
+    let unique = match &of_part {
+        Some(own) => own.name.as_str(),
+        None => unique_columns(&parent, key).0,
+    };
+    row.extend(place(planner, &parent.schema, unique));
     row.push(text(if key.full { "FULL" } else { "NONE" }));
     row.push(rule(key.on_update));
     row.push(rule(key.on_delete));

@@ -16,12 +16,6 @@ pub(in crate::routine) struct Several {
     behind: Vec<(Event, Behind)>,
 }
 
-impl Several {
-    pub(super) fn firing(&self) -> &Firing {
-        &self.firing
-    }
-}
-
 pub(super) fn event_of(statement: &Statement) -> Option<Event> {
     match statement {
         Statement::Insert(_) => Some(Event::Insert),

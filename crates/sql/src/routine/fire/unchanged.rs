@@ -5,7 +5,7 @@
 //! or an earlier one, or one that the statement calls.
 //! Does not: see a change that leaves all values as they are; who else might change the row waits, as it is locked.
 
-use super::several::{Several, event_of};
+use super::several::event_of;
 use super::{Event, Firing, Seen, boolean};
 use crate::catalog::Catalog;
 use crate::records::TriggerRecord;
@@ -13,7 +13,7 @@ use crate::routine::embed::{Embedding, Planned};
 use quintet_base::{SqlError, SqlResult, SqlType};
 use quintet_ir::plan::{Path, Plan};
 use quintet_ir::routine::{Action, Step};
-use quintet_ir::schema::TableDef;
+use quintet_ir::schema::{TableDef, TableRef};
 use quintet_ir::{Expr, Statement};
 
 /// What a statement would do to a row that is another now, as PostgreSQL says it.
@@ -44,23 +44,27 @@ impl Firing {
 
     /// Of a row of the table, as it is now, only one that is as it was found.
     pub(super) fn unchanged(&self, source: Plan, seen: &Seen) -> Plan {
-        let visible = self.visible();
-        let columns = visible.iter().zip(&seen.old);
-        let same = columns.map(|((number, ty), slot)| Expr::Distinct {
-            left: Box::new(Expr::Column(*number, *ty)),
-            right: Box::new(Expr::Param(*slot, *ty)),
-            negated: true,
-        });
-        let mut same: Vec<Expr> = same.collect();
-        let predicate = match same.len() {
-            0 => return source,
-            1 => same.remove(0),
-            _ => Expr::And(same),
-        };
-        Plan::Filter {
-            input: Box::new(source),
-            predicate,
-        }
+        unchanged(&self.table, source, &seen.old)
+    }
+}
+
+/// Of a row of a table, as it is now, only one that is as it was found, in these slots.
+fn unchanged(table: &TableDef, source: Plan, found: &[usize]) -> Plan {
+    let columns = table.visible_columns().zip(found);
+    let same = columns.map(|((number, column), slot)| Expr::Distinct {
+        left: Box::new(Expr::Column(number, column.ty)),
+        right: Box::new(Expr::Param(*slot, column.ty)),
+        negated: true,
+    });
+    let mut same: Vec<Expr> = same.collect();
+    let predicate = match same.len() {
+        0 => return source,
+        1 => same.remove(0),
+        _ => Expr::And(same),
+    };
+    Plan::Filter {
+        input: Box::new(source),
+        predicate,
     }
 }
 
@@ -116,7 +120,7 @@ impl Embedding<'_, '_> {
         if firing.instead || is_first || firing.of(event, true, true).is_empty() {
             return Ok(());
         }
-        self.refuse_unless_as_found(firing, keys, seen, Meant::Update)
+        self.refuse_unless_as_found(&firing.table, keys, &seen.old, Meant::Update)
     }
 
     /// Before a row of a MERGE's target is changed: the triggers of pairs before it, and what their clauses call, have left it as the query
@@ -126,7 +130,7 @@ impl Embedding<'_, '_> {
     /// What planning the question says.
     pub(in crate::routine) fn refuse_changed_by_pairs(
         &mut self,
-        several: &Several,
+        table: &TableRef,
         part: &Planned,
         keys: &[usize],
         found: &[usize],
@@ -135,8 +139,7 @@ impl Embedding<'_, '_> {
             Some(event) if event != Event::Insert && !found.is_empty() => event,
             _ => return Ok(()),
         };
-        let firing = several.firing();
-        let triggers = self.context.catalog.triggers_around(&firing.table);
+        let triggers = self.context.catalog.triggers_around(table);
         // As PostgreSQL says it, which has looked at the row for triggers that are off, too.
         let of_event = |trigger: &TriggerRecord| match event {
             Event::Delete => trigger.delete,
@@ -147,26 +150,22 @@ impl Embedding<'_, '_> {
             true => Meant::Update,
             false => Meant::Merge,
         };
-        let places = firing.table.key_columns().into_iter();
+        let places = table.key_columns().into_iter();
         let keys = places.zip(keys.iter().copied()).collect::<Vec<_>>();
-        let seen = Seen {
-            new: Vec::new(),
-            old: found.to_vec(),
-        };
-        self.refuse_unless_as_found(firing, &keys, &seen, meant)
+        self.refuse_unless_as_found(table, &keys, found, meant)
     }
 
     /// Fails unless the row with this key is what has been seen.
     fn refuse_unless_as_found(
         &mut self,
-        firing: &Firing,
+        table: &TableRef,
         keys: &[(usize, usize)],
-        seen: &Seen,
+        found: &[usize],
         meant: Meant,
     ) -> SqlResult<()> {
-        let source = self.rows_by(&firing.table, keys)?;
+        let source = self.rows_by(table, keys)?;
         let query = Plan::Project {
-            input: Box::new(firing.unchanged(source, seen)),
+            input: Box::new(unchanged(table, source, found)),
             exprs: vec![boolean(true)],
         };
         let same = self.variables.hidden(SqlType::Bool);
