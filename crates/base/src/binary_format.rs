@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! bool        1 byte, 0 is false            int2 int4 int8 oid   big-endian
-//! float4/8    IEEE 754, big-endian          date                 i32 days, timestamps i64 micros
+//! float4/8    IEEE 754, big-endian          date                 i32 days, timestamps i64 micros, money i64 cents
 //! text etc.   UTF-8                         bytea, uuid          as is
 //! numeric     u16 digits n, i16 weight, u16 sign, u16 scale, then n × u16 base-10000 digits:
 //!             value = Σ digit[i] × 10000^(weight - i); sign 0000 +, 4000 -, C000 NaN,
@@ -67,7 +67,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Bool(v) => out.push(u8::from(*v)),
         Value::Int2(v) => out.extend_from_slice(&v.to_be_bytes()),
         Value::Int4(v) | Value::Date(v) => out.extend_from_slice(&v.to_be_bytes()),
-        Value::Int8(v) | Value::Timestamp(v) | Value::TimestampTz(v) => {
+        Value::Int8(v) | Value::Timestamp(v) | Value::TimestampTz(v) | Value::Money(v) => {
             out.extend_from_slice(&v.to_be_bytes());
         }
         Value::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
@@ -371,6 +371,7 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         SqlType::Int2 => Value::Int2(i16::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Int4 => Value::Int4(i32::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Int8 => Value::Int8(i64::from_be_bytes(exact(ty, bytes)?)),
+        SqlType::Money => Value::Money(i64::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Tid => Value::Int8(place::receive(bytes).ok_or_else(|| invalid(ty))?),
         SqlType::Oid | SqlType::Xid => Value::Oid(u32::from_be_bytes(exact(ty, bytes)?)),
         _ if ty.is_named_oid() => Value::Oid(u32::from_be_bytes(exact(ty, bytes)?)),

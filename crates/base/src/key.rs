@@ -10,7 +10,7 @@
 //! NULL              02
 //! anything else     01, then
 //!   bool            00 or 01
-//!   int2 int4 int8  big-endian, sign bit flipped; so date and the timestamps
+//!   int2 int4 int8  big-endian, sign bit flipped; so date, the timestamps and money
 //!   oid             big-endian
 //!   float4 float8   big-endian bits; positive: sign bit set; negative: all bits flipped;
 //!                   -0 is written as 0, every NaN as the one above infinity
@@ -110,7 +110,7 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
         Value::Bool(v) => out.push(u8::from(*v)),
         Value::Int2(v) => out.extend_from_slice(&(*v ^ i16::MIN).to_be_bytes()),
         Value::Int4(v) | Value::Date(v) => out.extend_from_slice(&(*v ^ i32::MIN).to_be_bytes()),
-        Value::Int8(v) | Value::Timestamp(v) | Value::TimestampTz(v) => {
+        Value::Int8(v) | Value::Timestamp(v) | Value::TimestampTz(v) | Value::Money(v) => {
             out.extend_from_slice(&(*v ^ i64::MIN).to_be_bytes());
         }
         Value::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
@@ -460,6 +460,7 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
         SqlType::Int2 => Value::Int2(i16::from_be_bytes(take(bytes)?) ^ i16::MIN),
         SqlType::Int4 => Value::Int4(signed_4(bytes)?),
         SqlType::Int8 | SqlType::Tid => Value::Int8(signed_8(bytes)?),
+        SqlType::Money => Value::Money(signed_8(bytes)?),
         SqlType::Date => Value::Date(signed_4(bytes)?),
         SqlType::Timestamp => Value::Timestamp(signed_8(bytes)?),
         SqlType::TimestampTz => Value::TimestampTz(signed_8(bytes)?),

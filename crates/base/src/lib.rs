@@ -13,6 +13,7 @@
 //! | `objects` | what the numbers of a catalogue's objects are called |
 //! | `datum` | values where they lie |
 //! | `numeric`, `datetime`, `interval` | exact decimals and calendar arithmetic as PostgreSQL defines them |
+//! | `money` | amounts of dollars and cents |
 //! | `array` | elements in up to six dimensions |
 //! | `json`, `jsonpath` | JSON documents, as text and as values; paths into them |
 //! | `lexemes` | words of texts, and what is looked for in them |
@@ -45,6 +46,7 @@ pub mod key;
 pub mod level;
 pub mod lexemes;
 pub mod limits;
+pub mod money;
 pub mod multirange;
 pub mod network;
 pub mod numeric;

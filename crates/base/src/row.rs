@@ -11,7 +11,7 @@
 //! then          u32 LE × variable columns: end of each, counted from the start of the next part
 //! then          bytes    variable columns back to back
 //! ```
-//! Fixed: bool 1, int2 2, int4/float4/date/oid/enum (place) 4, int8/float8/timestamps/time 8, uuid 16, macaddr 6, timetz 12
+//! Fixed: bool 1, int2 2, int4/float4/date/oid/enum (place) 4, int8/float8/timestamps/time/money 8, uuid 16, macaddr 6, timetz 12
 //! (micros, seconds east), interval 16 (micros, days, months).
 //! Variable: text family, citext and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays, inet, cidr, bits
 //! and ranges as `binary_format` writes them, records and arrays of them as `record` does.
@@ -83,7 +83,7 @@ fn fixed_width(ty: SqlType) -> Option<usize> {
         Int4 | Float4 | Date | Oid | Xid => 4,
         _ if ty.is_named_oid() => 4,
         Enum(_) => 4,
-        Int8 | Float8 | Timestamp | TimestampTz | Time | Tid => 8,
+        Int8 | Float8 | Timestamp | TimestampTz | Time | Tid | Money => 8,
         MacAddr => 6,
         TimeTz => 12,
         Uuid | Interval => 16,
@@ -608,7 +608,7 @@ fn write_fixed(out: &mut [u8], value: Datum<'_>) {
         Datum::Lying(Value::Float8(v)) => put(out, v.to_le_bytes()),
         Datum::Lying(Value::Uuid(v)) => put(out, *v),
         Datum::Lying(Value::MacAddr(v)) => put(out, *v),
-        Datum::Lying(Value::Time(v)) => put(out, v.to_le_bytes()),
+        Datum::Lying(Value::Time(v) | Value::Money(v)) => put(out, v.to_le_bytes()),
         Datum::Lying(Value::TimeTz(v)) => {
             put(out, v.micros.to_le_bytes());
             put(&mut out[8..], v.offset.to_le_bytes());
@@ -645,6 +645,7 @@ fn read_fixed(ty: SqlType, bytes: &[u8]) -> Value {
         SqlType::Uuid => Value::Uuid(take(bytes)),
         SqlType::MacAddr => Value::MacAddr(take(bytes)),
         SqlType::Time => Value::Time(i64::from_le_bytes(take(bytes))),
+        SqlType::Money => Value::Money(i64::from_le_bytes(take(bytes))),
         SqlType::TimeTz => Value::TimeTz(TimeTz {
             micros: i64::from_le_bytes(take(bytes)),
             offset: i32::from_le_bytes(take(&bytes[8..])),

@@ -20,6 +20,7 @@ use crate::json::{self, Json};
 use crate::jsonpath::JsonPath;
 use crate::lexemes;
 use crate::limits::IDENTIFIER_BYTES_MAX;
+use crate::money;
 use crate::multirange;
 use crate::network;
 use crate::numeric::Numeric;
@@ -141,6 +142,7 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
                 out.extend_from_slice(&hex(*byte));
             }
         }
+        Value::Money(v) => money::write(*v, out),
         Value::Inet(v) => network::write(*v, out),
         Value::MacAddr(v) => network::write_mac(*v, out),
         Value::Bits(v) => v.write(out),
@@ -230,6 +232,7 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
             context.date_order,
             &context.zone,
         )?),
+        SqlType::Money => Value::Money(money::parse(text)?),
         SqlType::Tid => Value::Int8(place::read(text)?),
         SqlType::Xid => Value::Oid(xid::read(text)),
         SqlType::Uuid => Value::Uuid(read_uuid(text)?),

@@ -155,6 +155,9 @@ pub enum SqlType {
     XidArray,
     /// What types are read from and printed as. No column has it.
     Cstring,
+    /// An amount of dollars and cents.
+    Money,
+    MoneyArray,
 }
 
 /// Which types stand for it, and which must be the same. Ranges are left out.
@@ -220,6 +223,8 @@ pub enum TypeFamily {
     Binary,
     DateTime,
     Uuid,
+    /// money.
+    Money,
     /// inet and cidr.
     Network,
     /// macaddr.
@@ -271,6 +276,8 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (XidArray, 1011, "xid[]", None),
         (Float4, 700, "real", Some(Float4Array)),
         (Float8, 701, "double precision", Some(Float8Array)),
+        (Money, 790, "money", Some(MoneyArray)),
+        (MoneyArray, 791, "money[]", None),
         (Unknown, 705, "unknown", None),
         (Bpchar, 1042, "character", Some(BpcharArray)),
         (Varchar, 1043, "character varying", Some(VarcharArray)),
@@ -528,6 +535,7 @@ impl SqlType {
             "timetz" | "time with time zone" => TimeTz,
             "json" => Json,
             "jsonb" => Jsonb,
+            "money" => Money,
             "oid" => Oid,
             "tid" => Tid,
             "xid" => Xid,
@@ -612,7 +620,7 @@ impl SqlType {
             Int2 => 2,
             Int4 | Float4 | Date | Oid | Xid | Void | Enum(_) => 4,
             _ if self.is_named_oid() => 4,
-            Int8 | Float8 | Timestamp | TimestampTz | Time => 8,
+            Int8 | Float8 | Timestamp | TimestampTz | Time | Money => 8,
             MacAddr | Tid => 6,
             TimeTz => 12,
             Uuid | Interval => 16,
@@ -636,6 +644,7 @@ impl SqlType {
             _ if self.is_named_oid() => TypeFamily::Integer,
             Float4 | Float8 => TypeFamily::Float,
             Numeric => TypeFamily::Exact,
+            Money => TypeFamily::Money,
             Text | Varchar | Bpchar | Name | InternalChar => TypeFamily::Text,
             Bytea => TypeFamily::Binary,
             TsVector | TsQuery => TypeFamily::Search,

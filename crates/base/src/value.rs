@@ -80,6 +80,8 @@ pub enum Value {
     Multirange(std::sync::Arc<Multirange>),
     /// A row, of a composite type or of none.
     Record(std::sync::Arc<Record>),
+    /// money, in cents
+    Money(i64),
     /// citext, as it was written; what compares is its folded form.
     Citext(std::sync::Arc<str>),
 }
@@ -156,6 +158,7 @@ impl Value {
             Value::Range(v) => SqlType::Range(v.kind()),
             Value::Multirange(v) => SqlType::Multirange(v.kind()),
             Value::Record(v) => v.shape.ty,
+            Value::Money(_) => SqlType::Money,
             Value::Citext(_) => SqlType::Citext,
             Value::Array(a) => a.element.array_of().unwrap_or(SqlType::Unknown),
         }
@@ -226,6 +229,7 @@ impl Value {
             (Value::Range(a), Value::Range(b)) => a.order(b),
             (Value::Multirange(a), Value::Multirange(b)) => a.order(b),
             (Value::Record(a), Value::Record(b)) => a.order(b),
+            (Value::Money(a), Value::Money(b)) => a.cmp(b),
             (Value::Citext(a), Value::Citext(b)) => caseless::order(a, b),
             _ => (self.natural_type().oid()).cmp(&other.natural_type().oid()),
         }

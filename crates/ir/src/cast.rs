@@ -13,6 +13,7 @@
 //! | oid ↔ regclass and its kin, integers → these, text → regclass | implicit |
 //! | citext → text, varchar | implicit; back, char, boolean and inet → citext: assignment |
 //! | hstore → json, jsonb; text[] → hstore | explicit |
+//! | integer, bigint and numeric → money, money → numeric | assignment |
 //! | cidr → inet | implicit; the other way: assignment |
 //! | range → its multirange | explicit |
 //! | bit ↔ bit varying | implicit; bit ↔ integer: explicit |
@@ -59,7 +60,9 @@ pub(crate) enum Category {
 pub(crate) fn category(ty: SqlType) -> Category {
     match ty.family() {
         TypeFamily::Boolean => Category::Boolean,
-        TypeFamily::Integer | TypeFamily::Float | TypeFamily::Exact => Category::Numeric,
+        TypeFamily::Integer | TypeFamily::Float | TypeFamily::Exact | TypeFamily::Money => {
+            Category::Numeric
+        }
         TypeFamily::Text if ty == SqlType::InternalChar => Category::Internal,
         TypeFamily::Text | TypeFamily::Caseless => Category::String,
         TypeFamily::DateTime => Category::DateTime,
@@ -145,6 +148,7 @@ pub fn cast_context(from: SqlType, to: SqlType) -> Option<CastContext> {
         (Timestamp | TimestampTz, Date) | (TimestampTz, Timestamp) => Assignment,
         (Time, TimeTz | Interval) => Implicit,
         (TimeTz | Timestamp | TimestampTz | Interval, Time) | (TimestampTz, TimeTz) => Assignment,
+        (Int4 | Int8 | Numeric, Money) | (Money, Numeric) => Assignment,
         (Cidr, Inet) => Implicit,
         (Inet, Cidr) => Assignment,
         (Range(a), Multirange(b)) if a == b => Explicit,

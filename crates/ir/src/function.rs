@@ -26,6 +26,7 @@
 //! | `calendar`, `timespan` | dates and timestamps; intervals and times of day |
 //! | `json`, `jsonpath` | json and jsonb; paths into them |
 //! | `search` | full text search: tsvector, tsquery |
+//! | `money` | money |
 //! | `network` | inet, cidr, macaddr |
 //! | `place` | tid |
 //! | `state` | xid |
@@ -75,6 +76,7 @@ pub mod large_object;
 mod like;
 pub(crate) use like::like;
 mod math;
+mod money;
 mod network;
 mod ordered;
 pub mod pairs;
@@ -276,6 +278,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         json::FUNCTIONS,
         jsonpath::FUNCTIONS,
         math::FUNCTIONS,
+        money::FUNCTIONS,
         network::FUNCTIONS,
         place::FUNCTIONS,
         state::FUNCTIONS,

@@ -15,7 +15,9 @@ use quintet_base::{
 };
 
 /// Every type whose values can be stored and sent, arrays included.
-pub const TYPES: [SqlType; 80] = [
+pub const TYPES: [SqlType; 82] = [
+    SqlType::Money,
+    SqlType::MoneyArray,
     SqlType::InternalCharArray,
     SqlType::Tid,
     SqlType::TidArray,
@@ -188,6 +190,7 @@ pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
         SqlType::Int2 => any::<i16>().prop_map(Value::Int2).boxed(),
         SqlType::Int4 => any::<i32>().prop_map(Value::Int4).boxed(),
         SqlType::Int8 => any::<i64>().prop_map(Value::Int8).boxed(),
+        SqlType::Money => any::<i64>().prop_map(Value::Money).boxed(),
         SqlType::Oid => any::<u32>().prop_map(Value::Oid).boxed(),
         SqlType::Float4 => prop_oneof![
             prop::num::f32::ANY,

@@ -58,6 +58,7 @@ const OPERATORS: &[(&[SqlType], SqlType)] = &[
     (&[Jsonb, Jsonb], Jsonb),
     (&[Inet, Inet], Inet),
     (&[MacAddr, MacAddr], MacAddr),
+    (&[Money, Money], Money),
     (&[Bit, Bit], Bit),
     (&[VarBit, VarBit], VarBit),
     (&[TsVector, TsVector], TsVector),

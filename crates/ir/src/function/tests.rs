@@ -63,6 +63,7 @@ fn any_value(ty: SqlType) -> BoxedStrategy<Value> {
         SqlType::Int2 => edges(INT2).prop_map(|v| Value::Int2(v as i16)).boxed(),
         SqlType::Int4 => edges(INT4).prop_map(|v| Value::Int4(v as i32)).boxed(),
         SqlType::Int8 => edges(INT8).prop_map(Value::Int8).boxed(),
+        SqlType::Money => edges(INT8).prop_map(Value::Money).boxed(),
         SqlType::Oid => edges(INT4).prop_map(|v| Value::Oid(v as u32)).boxed(),
         SqlType::Float4 => prop::sample::select(FLOATS)
             .prop_map(|v| Value::Float4(v as f32))

@@ -25,6 +25,7 @@ const WORDS: &[(SqlType, &str)] = &[
     (SqlType::Oid, "oid"),
     (SqlType::Tid, "tid"),
     (SqlType::Xid, "xid"),
+    (SqlType::Money, "money"),
     (SqlType::Interval, "interval"),
     (SqlType::Time, "time"),
     (SqlType::TimeTz, "timetz"),

@@ -253,6 +253,7 @@ pub(super) fn category(ty: SqlType) -> (&'static str, bool) {
         TypeFamily::Integer | TypeFamily::Float | TypeFamily::Exact => {
             ("N", matches!(ty, SqlType::Float8 | SqlType::Oid))
         }
+        TypeFamily::Money => ("N", false),
         TypeFamily::Text if ty == SqlType::InternalChar => ("Z", false),
         TypeFamily::Text => ("S", ty == SqlType::Text),
         TypeFamily::Caseless => ("S", false),

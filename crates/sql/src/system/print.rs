@@ -837,7 +837,8 @@ fn as_value(text: &str, ty: SqlType) -> String {
         Some(kind) => kind != RangeKind::TsTz,
         None => matches!(
             family,
-            TypeFamily::Network
+            TypeFamily::Money
+                | TypeFamily::Network
                 | TypeFamily::Card
                 | TypeFamily::Bits
                 | TypeFamily::Uuid

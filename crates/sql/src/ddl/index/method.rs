@@ -121,7 +121,7 @@ fn check_type(elements: Elements, ty: SqlType) -> SqlResult<()> {
 /// What a method can do nothing with is refused in PostgreSQL's words.
 ///
 /// # Errors
-/// `42704`: PostgreSQL has no hash of bits, no summary of multiranges, and trees of most types only by an extension.
+/// `42704`: PostgreSQL has no hash of bits and money, no summary of multiranges and money, and trees of most types only by an extension.
 pub(in crate::ddl) fn must_have_class(
     planner: &Planner,
     method: &str,
@@ -136,6 +136,7 @@ pub(in crate::ddl) fn must_have_class(
         ("" | "btree", _) => has_order(ty),
         ("hash", _) if !has_equality(ty) => false,
         ("hash", TypeFamily::Bits) | ("brin", TypeFamily::Multirange) => false,
+        ("hash" | "brin", TypeFamily::Money) => false,
         ("hash" | "brin", TypeFamily::Search) => false,
         ("gist", TypeFamily::Search) => {
             let error = SqlError::unsupported(format!("an index of method gist over {ty}"));
