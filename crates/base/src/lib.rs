@@ -20,6 +20,7 @@
 //! | `place`, `xid` | where a row is, and what tells it from another state of it |
 //! | `record` | rows as values |
 //! | `range`, `multirange` | what lies between two values, and sets of such |
+//! | `geometry` | figures of the plane |
 //! | `network` | addresses of the internet and of network cards |
 //! | `bits` | strings of bits |
 //! | `caseless`, `pairs` | values of the extensions `citext` and `hstore` |
@@ -38,6 +39,7 @@ pub mod datetime;
 pub mod datum;
 pub mod durability;
 pub mod error;
+pub mod geometry;
 pub mod ids;
 pub mod interval;
 pub mod json;
@@ -68,6 +70,7 @@ pub use bytes::Bytes;
 pub use datum::Datum;
 pub use durability::Durability;
 pub use error::{SqlError, SqlResult, SqlState};
+pub use geometry::Figure;
 pub use ids::{
     ConstraintId, IndexId, Lsn, RoleId, RoutineId, SequenceId, SpaceId, TableId, Timestamp, TxnId,
 };

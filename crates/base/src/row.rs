@@ -13,7 +13,7 @@
 //! ```
 //! Fixed: bool 1, int2 2, int4/float4/date/oid/enum (place) 4, int8/float8/timestamps/time/money 8, uuid 16, macaddr 6, timetz 12
 //! (micros, seconds east), interval 16 (micros, days, months).
-//! Variable: text family, citext and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays, inet, cidr, bits
+//! Variable: text family, citext and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays, inet, cidr, bits, figures
 //! and ranges as `binary_format` writes them, records and arrays of them as `record` does.
 
 mod record;
@@ -679,10 +679,10 @@ fn write_variable(out: &mut Vec<u8>, value: Datum<'_>) {
 }
 
 fn is_kept_as_sent(value: &Value) -> bool {
-    use Value::{Array, Bits, Inet, Multirange, Range};
+    use Value::{Array, Bits, Figure, Inet, Multirange, Range};
     matches!(
         value,
-        Array(_) | Inet(_) | Bits(_) | Range(_) | Multirange(_)
+        Array(_) | Inet(_) | Bits(_) | Figure(_) | Range(_) | Multirange(_)
     )
 }
 
@@ -713,7 +713,7 @@ fn read_variable(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
             Numeric::from_bytes(bytes).ok_or_else(|| corrupt("numeric"))?,
         )),
         _ => crate::binary_format::read(ty, bytes)
-            .map_err(|_| corrupt("array, address, bits or range")),
+            .map_err(|_| corrupt("array, address, bits, figure or range")),
     }
 }
 

@@ -14,6 +14,7 @@
 //! | citext → text, varchar | implicit; back, char, boolean and inet → citext: assignment |
 //! | hstore → json, jsonb; text[] → hstore | explicit |
 //! | integer, bigint and numeric → money, money → numeric | assignment |
+//! | point → box, box and path → polygon, polygon → path | assignment; others among figures: explicit |
 //! | cidr → inet | implicit; the other way: assignment |
 //! | range → its multirange | explicit |
 //! | bit ↔ bit varying | implicit; bit ↔ integer: explicit |
@@ -45,6 +46,7 @@ pub(crate) enum Category {
     Boolean,
     Composite,
     DateTime,
+    Geometric,
     Internal,
     Network,
     Numeric,
@@ -69,6 +71,7 @@ pub(crate) fn category(ty: SqlType) -> Category {
         TypeFamily::Array => Category::Array,
         TypeFamily::Unknown => Category::Unknown,
         TypeFamily::Timespan => Category::Timespan,
+        TypeFamily::Geometry => Category::Geometric,
         TypeFamily::Network => Category::Network,
         TypeFamily::Bits => Category::Bits,
         TypeFamily::Range | TypeFamily::Multirange => Category::Range,
@@ -149,6 +152,9 @@ pub fn cast_context(from: SqlType, to: SqlType) -> Option<CastContext> {
         (Time, TimeTz | Interval) => Implicit,
         (TimeTz | Timestamp | TimestampTz | Interval, Time) | (TimestampTz, TimeTz) => Assignment,
         (Int4 | Int8 | Numeric, Money) | (Money, Numeric) => Assignment,
+        (Point, Box) | (Box | Path, Polygon) | (Polygon, Path) => Assignment,
+        (Lseg | Box | Polygon | Circle, Point) | (Box, Lseg | Circle) => Explicit,
+        (Polygon, Box | Circle) | (Circle, Box | Polygon) => Explicit,
         (Cidr, Inet) => Implicit,
         (Inet, Cidr) => Assignment,
         (Range(a), Multirange(b)) if a == b => Explicit,
@@ -180,7 +186,8 @@ pub fn is_immutable(from: SqlType, to: SqlType) -> bool {
         use TypeFamily::{Caseless, Text, Unknown};
         matches!(ty.family(), Text | Caseless | Unknown)
     };
-    let prints_by_setting = matches!(from, Float4 | Float8 | Interval) && is_text(to);
+    let of_floats = matches!(from, Float4 | Float8) || from.family() == TypeFamily::Geometry;
+    let prints_by_setting = (of_floats || from == Interval) && is_text(to);
     // Of ranges PostgreSQL says so as well, whatever is in them.
     let named = |ty: SqlType| {
         ty.is_named_oid() || ty.is_enum() || ty.is_record() || ty.range_kind().is_some()

@@ -26,6 +26,7 @@
 //! | `calendar`, `timespan` | dates and timestamps; intervals and times of day |
 //! | `json`, `jsonpath` | json and jsonb; paths into them |
 //! | `search` | full text search: tsvector, tsquery |
+//! | `geometry` | figures of the plane: point, box, circle and their kin |
 //! | `money` | money |
 //! | `network` | inet, cidr, macaddr |
 //! | `place` | tid |
@@ -64,6 +65,7 @@ pub mod extension;
 pub(crate) mod float;
 mod format;
 mod fuzzy;
+pub mod geometry;
 mod hash;
 pub mod hypothetical;
 mod identifier;
@@ -278,6 +280,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         json::FUNCTIONS,
         jsonpath::FUNCTIONS,
         math::FUNCTIONS,
+        geometry::FUNCTIONS,
         money::FUNCTIONS,
         network::FUNCTIONS,
         place::FUNCTIONS,

@@ -78,6 +78,14 @@ pub(super) fn convert(
         },
         Json | Jsonb if from == Hstore => crate::function::pairs::to_json(&value, to, false),
         Hstore if from == TextArray => crate::function::pairs::of_array(&value),
+        Point | Lseg | Line | Box | Path | Polygon | Circle => match &value {
+            Value::Figure(figure) => {
+                let made = crate::function::geometry::convert(figure, to);
+                let made = made.unwrap_or_else(|| Err(cannot(from, to)));
+                made.map(Value::figure)
+            }
+            value => through_text(value, from, to, format),
+        },
         Money => match value {
             Value::Numeric(dollars) => money::from_numeric(&dollars).map(Value::Money),
             value => match value.as_i64() {

@@ -838,6 +838,7 @@ fn as_value(text: &str, ty: SqlType) -> String {
         None => matches!(
             family,
             TypeFamily::Money
+                | TypeFamily::Geometry
                 | TypeFamily::Network
                 | TypeFamily::Card
                 | TypeFamily::Bits
@@ -867,7 +868,8 @@ fn operand_types(symbol: &str, own: [SqlType; 2]) -> Option<[SqlType; 2]> {
     if plain_integers || native(TypeFamily::Float) {
         return Some(own);
     }
-    let comparison = crate::operator::comparison(symbol);
+    let is_figure = own.iter().any(|ty| ty.family() == TypeFamily::Geometry);
+    let comparison = crate::operator::comparison(symbol).filter(|_| !is_figure);
     if let Some(op) = comparison.or(symbol.starts_with("IS ").then_some(CompareOp::Eq)) {
         if native(TypeFamily::DateTime) {
             return Some(own);

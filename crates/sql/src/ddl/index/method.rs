@@ -142,6 +142,11 @@ pub(in crate::ddl) fn must_have_class(
             let error = SqlError::unsupported(format!("an index of method gist over {ty}"));
             return Err(error.hint("An index of method gin answers the same questions."));
         }
+        ("gist" | "spgist" | "brin", TypeFamily::Geometry) if has_tree(method, ty) => {
+            let what = format!("an index of method {method} over {ty}");
+            return Err(SqlError::unsupported(what));
+        }
+        ("brin", TypeFamily::Geometry) => false,
         ("gist", TypeFamily::Range | TypeFamily::Multirange) => true,
         ("gist", _) => is_ordered(ty) && has_extension(),
         ("spgist", _) => has_class(method, ty),
@@ -152,6 +157,16 @@ pub(in crate::ddl) fn must_have_class(
         true => Ok(()),
         false if method.is_empty() => Err(no_class("btree", ty)),
         false => Err(no_class(method, ty)),
+    }
+}
+
+/// Whether PostgreSQL has an index of this method over figures of a type.
+fn has_tree(method: &str, ty: SqlType) -> bool {
+    match ty {
+        SqlType::Box => true,
+        SqlType::Point | SqlType::Polygon => method != "brin",
+        SqlType::Circle => method == "gist",
+        _ => false,
     }
 }
 
