@@ -134,9 +134,7 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
             encode_bytes(v.bytes(), out);
             out.push(v.bits_of_last());
         }
-        Value::Figure(v) => v.encode_key(out, |number, out| {
-            out.extend_from_slice(&float8_bits(number).to_be_bytes());
-        }),
+        Value::Figure(v) => encode_figure(v, out),
         Value::Range(v) => range::encode_key(v, out),
         Value::Multirange(v) => multirange::encode_key(v, out),
         Value::Record(v) => encode_record(v, out),
@@ -299,6 +297,12 @@ fn decode_record(bytes: &mut &[u8]) -> SqlResult<Value> {
         values: values.collect::<SqlResult<_>>()?,
         shape: Arc::new(shape),
     })))
+}
+
+fn encode_figure(figure: &Figure, out: &mut Vec<u8>) {
+    figure.encode_key(out, |number, out| {
+        out.extend_from_slice(&float8_bits(number).to_be_bytes());
+    });
 }
 
 fn float4_bits(value: f32) -> u32 {
@@ -538,6 +542,7 @@ fn decode_float8(bytes: &mut &[u8]) -> SqlResult<f64> {
 }
 
 fn decode_figure(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Figure> {
+    let whole = *bytes;
     let closed = match take::<1>(bytes)? {
         [closed @ (0 | 1)] => closed == 1,
         _ => return Err(corrupt()),
@@ -550,7 +555,14 @@ fn decode_figure(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Figure> {
             _ => return Err(corrupt()),
         }
     }
-    Figure::from_numbers(ty, closed, &numbers).ok_or_else(corrupt)
+    let figure = Figure::from_numbers(ty, closed, &numbers).ok_or_else(corrupt)?;
+    // Only what `encode` writes: a box by its corners, one kind of NaN, what is closed a path.
+    let mut again = Vec::new();
+    encode_figure(&figure, &mut again);
+    match whole.strip_prefix(again.as_slice()) {
+        Some(rest) if rest.len() == bytes.len() => Ok(figure),
+        _ => Err(corrupt()),
+    }
 }
 
 fn decode_inet(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Inet> {

@@ -91,6 +91,9 @@ SELECT point(1,2) IN (SELECT point(1,2));
 SELECT greatest(point(1,2), point(1,2));
 SELECT ARRAY[point(1,2)] = ARRAY[point(1,2)];
 SELECT ARRAY[point(1,2)] < ARRAY[point(1,2)];
+SELECT array_position(ARRAY[point(1,2)], point(1,2));
+SELECT ARRAY[box '(1,2),(3,4)'] @> ARRAY[box '(1,2),(3,4)'];
+SELECT array_remove(ARRAY['{}'::json], '{}');
 SELECT CASE WHEN true THEN point(1,2) ELSE box '(1,2),(3,4)' END;
 
 -- Parts and arrays.

@@ -385,6 +385,7 @@ pub fn same(a: &Value, b: &Value) -> bool {
         }
         (Value::Numeric(a), Value::Numeric(b)) => a.to_string() == b.to_string(),
         (Value::Jsonb(a), Value::Jsonb(b)) => a.to_string() == b.to_string(),
+        (Value::Figure(a), Value::Figure(b)) => format!("{a:?}") == format!("{b:?}"),
         (Value::Array(a), Value::Array(b)) => {
             a.element == b.element
                 && a.values.len() == b.values.len()
