@@ -195,10 +195,10 @@ impl Figure {
             (SqlType::Circle, &[center], &[_, _, radius]) => {
                 Figure::Circle(Circle { center, radius })
             }
-            (SqlType::Path, [_, ..], _) if numbers.len() % 2 == 0 => {
+            (SqlType::Path, [_, ..], _) if numbers.len().is_multiple_of(2) => {
                 Figure::Path(Path::new(points, closed))
             }
-            (SqlType::Polygon, [_, ..], _) if numbers.len() % 2 == 0 => {
+            (SqlType::Polygon, [_, ..], _) if numbers.len().is_multiple_of(2) => {
                 Figure::Polygon(Polygon::new(points))
             }
             _ => return None,

@@ -125,7 +125,7 @@ pub fn write(cents: i64, out: &mut Vec<u8>) {
     let cents = cents.unsigned_abs();
     let dollars = (cents / CENTS as u64).to_string();
     for (place, digit) in dollars.bytes().enumerate() {
-        if place > 0 && (dollars.len() - place) % 3 == 0 {
+        if place > 0 && (dollars.len() - place).is_multiple_of(3) {
             out.push(b',');
         }
         out.push(digit);
