@@ -108,7 +108,7 @@ const FIGURES: &[(&str, &[&str])] = &[
 fn look_at_figures(client: &mut Client) {
     for (ty, values) in FIGURES {
         let mut expected = values.to_vec();
-        expected.push("");
+        expected.push("-");
         let found = rows(client, &format!("select v from f_{ty} order by id"));
         assert_eq!(found, expected, "{ty}");
         let found = rows(client, &format!("select a[1] from f_{ty} order by id"));

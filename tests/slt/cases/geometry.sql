@@ -136,6 +136,8 @@ SELECT count(DISTINCT at) FROM places;
 SELECT at FROM places GROUP BY at;
 SELECT at FROM places UNION SELECT at FROM places;
 SELECT max(at) FROM places;
+WITH RECURSIVE r (p) AS (SELECT point(0,0) UNION SELECT p FROM r) SELECT p FROM r;
+WITH RECURSIVE r (p, n) AS (SELECT point(0,0), 1 UNION ALL SELECT p + point(1,1), n + 1 FROM r WHERE n < 3) SELECT p FROM r;
 SELECT row_number() OVER (PARTITION BY at) FROM places;
 SELECT * FROM places a JOIN places b USING (at);
 CREATE INDEX places_at ON places (at);
