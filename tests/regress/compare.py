@@ -28,7 +28,7 @@ from regress import peer, script  # noqa: E402
 from slt.record import address  # noqa: E402
 
 LEFT_OUT = set(
-    "test_setup tablespace point lseg line box path polygon circle geometry xid pg_lsn txid type_sanity opr_sanity misc_sanity oidjoins sanity_check"
+    "test_setup tablespace xid pg_lsn txid type_sanity opr_sanity misc_sanity oidjoins sanity_check"
     " create_function_c create_operator create_type create_am create_index_spgist index_including_gist gist spgist brin brin_bloom brin_multi tsearch"
     " tsdicts tstypes xml xmlmap infinite_recurse publication subscription foreign_data event_trigger largeobject security_label collate.icu.utf8"
     " collate.linux.utf8 tablesample euc_kr conversion stats stats_ext psql psql_crosstab amutils compression compression_pglz replica_identity"

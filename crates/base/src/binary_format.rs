@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! bool        1 byte, 0 is false            int2 int4 int8 oid   big-endian
-//! float4/8    IEEE 754, big-endian          date                 i32 days, timestamps i64 micros
+//! float4/8    IEEE 754, big-endian          date                 i32 days, timestamps i64 micros, money i64 cents
 //! text etc.   UTF-8                         bytea, uuid          as is
 //! numeric     u16 digits n, i16 weight, u16 sign, u16 scale, then n × u16 base-10000 digits:
 //!             value = Σ digit[i] × 10000^(weight - i); sign 0000 +, 4000 -, C000 NaN,
@@ -18,6 +18,7 @@
 //! macaddr     6 bytes
 //! bit, varbit i32 bits, and as many bytes as it takes for them, the first bit highest
 //! tsvector    and tsquery as `textsearch` says
+//! figures     as `geometry` says
 //! ranges      as `range` says; multiranges as `multirange` does
 //! enum        u32 place in rows; clients see the label's UTF-8
 //! record      i32 fields; per field: u32 type OID, i32 length (-1 is NULL) and that many bytes
@@ -30,6 +31,7 @@ use crate::array::{DIMENSIONS_MAX, too_many_dimensions};
 use crate::bits::Bits;
 use crate::datetime;
 use crate::error::{SqlError, SqlResult, SqlState};
+use crate::geometry::Figure;
 use crate::interval::Interval;
 use crate::json::Json;
 use crate::jsonpath::JsonPath;
@@ -67,7 +69,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Bool(v) => out.push(u8::from(*v)),
         Value::Int2(v) => out.extend_from_slice(&v.to_be_bytes()),
         Value::Int4(v) | Value::Date(v) => out.extend_from_slice(&v.to_be_bytes()),
-        Value::Int8(v) | Value::Timestamp(v) | Value::TimestampTz(v) => {
+        Value::Int8(v) | Value::Timestamp(v) | Value::TimestampTz(v) | Value::Money(v) => {
             out.extend_from_slice(&v.to_be_bytes());
         }
         Value::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
@@ -89,6 +91,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(&(v.len() as i32).to_be_bytes());
             out.extend_from_slice(v.bytes());
         }
+        Value::Figure(v) => v.send(out),
         Value::Range(v) => range::write_binary(v, out),
         Value::Multirange(v) => multirange::write_binary(v, out),
         Value::Record(v) => write_record(v, out, &|value, _, out| write(value, out)),
@@ -191,7 +194,18 @@ pub fn read_told(ty: SqlType, bytes: &[u8], context: &FormatContext) -> SqlResul
                 read_told(element, bytes, context)
             })
         }
-        ty => read(ty, bytes),
+        ty if ty.family() == TypeFamily::Geometry => {
+            let figure = Figure::receive(ty, bytes)?;
+            figure.check().map(|()| Value::figure(figure))
+        }
+        ty => match ty.element() {
+            Some(element) if element.family() == TypeFamily::Geometry => {
+                read_elements(ty, element, bytes, &|bytes| {
+                    read_told(element, bytes, context)
+                })
+            }
+            _ => read(ty, bytes),
+        },
     }
 }
 
@@ -371,6 +385,8 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         SqlType::Int2 => Value::Int2(i16::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Int4 => Value::Int4(i32::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Int8 => Value::Int8(i64::from_be_bytes(exact(ty, bytes)?)),
+        SqlType::Money => Value::Money(i64::from_be_bytes(exact(ty, bytes)?)),
+        _ if ty.family() == TypeFamily::Geometry => Value::figure(Figure::receive(ty, bytes)?),
         SqlType::Tid => Value::Int8(place::receive(bytes).ok_or_else(|| invalid(ty))?),
         SqlType::Oid | SqlType::Xid => Value::Oid(u32::from_be_bytes(exact(ty, bytes)?)),
         _ if ty.is_named_oid() => Value::Oid(u32::from_be_bytes(exact(ty, bytes)?)),

@@ -10,7 +10,7 @@
 //! NULL              02
 //! anything else     01, then
 //!   bool            00 or 01
-//!   int2 int4 int8  big-endian, sign bit flipped; so date and the timestamps
+//!   int2 int4 int8  big-endian, sign bit flipped; so date, the timestamps and money
 //!   oid             big-endian
 //!   float4 float8   big-endian bits; positive: sign bit set; negative: all bits flipped;
 //!                   -0 is written as 0, every NaN as the one above infinity
@@ -29,6 +29,7 @@
 //!   timetz          the moment in UTC as int8, then seconds west as int4
 //!   inet cidr       02 or 03 for the family, the address with what is behind the network zero, the length
 //!                   of the network, the address
+//!   figures         01 if it is a path and closed, else 00; each number that is sent of it: 01, and as float8; 00
 //!   ranges          as `range` says; multiranges as `multirange` does
 //!   bit, varbit     the bytes as of bytea, then how many bits of the last one count, 00 if there is none
 //!   jsonb           an empty array as the whole document: 01. Else 02 and the document: null 10,
@@ -48,6 +49,7 @@ use crate::caseless;
 use crate::datetime::{MICROS_PER_SECOND, TimeTz};
 use crate::datum::Datum;
 use crate::error::{SqlError, SqlResult, SqlState};
+use crate::geometry::Figure;
 use crate::interval::Interval;
 use crate::json::{DEPTH_MAX, Json};
 use crate::multirange;
@@ -110,7 +112,7 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
         Value::Bool(v) => out.push(u8::from(*v)),
         Value::Int2(v) => out.extend_from_slice(&(*v ^ i16::MIN).to_be_bytes()),
         Value::Int4(v) | Value::Date(v) => out.extend_from_slice(&(*v ^ i32::MIN).to_be_bytes()),
-        Value::Int8(v) | Value::Timestamp(v) | Value::TimestampTz(v) => {
+        Value::Int8(v) | Value::Timestamp(v) | Value::TimestampTz(v) | Value::Money(v) => {
             out.extend_from_slice(&(*v ^ i64::MIN).to_be_bytes());
         }
         Value::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
@@ -132,6 +134,7 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
             encode_bytes(v.bytes(), out);
             out.push(v.bits_of_last());
         }
+        Value::Figure(v) => encode_figure(v, out),
         Value::Range(v) => range::encode_key(v, out),
         Value::Multirange(v) => multirange::encode_key(v, out),
         Value::Record(v) => encode_record(v, out),
@@ -294,6 +297,12 @@ fn decode_record(bytes: &mut &[u8]) -> SqlResult<Value> {
         values: values.collect::<SqlResult<_>>()?,
         shape: Arc::new(shape),
     })))
+}
+
+fn encode_figure(figure: &Figure, out: &mut Vec<u8>) {
+    figure.encode_key(out, |number, out| {
+        out.extend_from_slice(&float8_bits(number).to_be_bytes());
+    });
 }
 
 fn float4_bits(value: f32) -> u32 {
@@ -460,6 +469,8 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
         SqlType::Int2 => Value::Int2(i16::from_be_bytes(take(bytes)?) ^ i16::MIN),
         SqlType::Int4 => Value::Int4(signed_4(bytes)?),
         SqlType::Int8 | SqlType::Tid => Value::Int8(signed_8(bytes)?),
+        SqlType::Money => Value::Money(signed_8(bytes)?),
+        _ if ty.family() == TypeFamily::Geometry => Value::figure(decode_figure(ty, bytes)?),
         SqlType::Date => Value::Date(signed_4(bytes)?),
         SqlType::Timestamp => Value::Timestamp(signed_8(bytes)?),
         SqlType::TimestampTz => Value::TimestampTz(signed_8(bytes)?),
@@ -474,11 +485,7 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
             let bits = if key >> 31 == 1 { key ^ 1 << 31 } else { !key };
             Value::Float4(f32::from_bits(bits))
         }
-        SqlType::Float8 => {
-            let key = u64::from_be_bytes(take(bytes)?);
-            let bits = if key >> 63 == 1 { key ^ 1 << 63 } else { !key };
-            Value::Float8(f64::from_bits(bits))
-        }
+        SqlType::Float8 => Value::Float8(decode_float8(bytes)?),
         SqlType::Numeric => Value::numeric(decode_numeric(bytes)?),
         SqlType::Bytea | SqlType::TsVector | SqlType::TsQuery | SqlType::Hstore => {
             Value::Bytea(decode_bytes(bytes)?.into())
@@ -526,6 +533,36 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
             Value::Array(Box::new(decode_array(element, bytes)?))
         }
     })
+}
+
+fn decode_float8(bytes: &mut &[u8]) -> SqlResult<f64> {
+    let key = u64::from_be_bytes(take(bytes)?);
+    let bits = if key >> 63 == 1 { key ^ 1 << 63 } else { !key };
+    Ok(f64::from_bits(bits))
+}
+
+fn decode_figure(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Figure> {
+    let whole = *bytes;
+    let closed = match take::<1>(bytes)? {
+        [closed @ (0 | 1)] => closed == 1,
+        _ => return Err(corrupt()),
+    };
+    let mut numbers = Vec::new();
+    loop {
+        match take::<1>(bytes)? {
+            [0] => break,
+            [1] => numbers.push(decode_float8(bytes)?),
+            _ => return Err(corrupt()),
+        }
+    }
+    let figure = Figure::from_numbers(ty, closed, &numbers).ok_or_else(corrupt)?;
+    // Only what `encode` writes: a box by its corners, one kind of NaN, what is closed a path.
+    let mut again = Vec::new();
+    encode_figure(&figure, &mut again);
+    match whole.strip_prefix(again.as_slice()) {
+        Some(rest) if rest.len() == bytes.len() => Ok(figure),
+        _ => Err(corrupt()),
+    }
 }
 
 fn decode_inet(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Inet> {

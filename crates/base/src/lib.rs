@@ -13,12 +13,14 @@
 //! | `objects` | what the numbers of a catalogue's objects are called |
 //! | `datum` | values where they lie |
 //! | `numeric`, `datetime`, `interval` | exact decimals and calendar arithmetic as PostgreSQL defines them |
+//! | `money` | amounts of dollars and cents |
 //! | `array` | elements in up to six dimensions |
 //! | `json`, `jsonpath` | JSON documents, as text and as values; paths into them |
 //! | `lexemes` | words of texts, and what is looked for in them |
 //! | `place`, `xid` | where a row is, and what tells it from another state of it |
 //! | `record` | rows as values |
 //! | `range`, `multirange` | what lies between two values, and sets of such |
+//! | `geometry` | figures of the plane |
 //! | `network` | addresses of the internet and of network cards |
 //! | `bits` | strings of bits |
 //! | `caseless`, `pairs` | values of the extensions `citext` and `hstore` |
@@ -37,6 +39,7 @@ pub mod datetime;
 pub mod datum;
 pub mod durability;
 pub mod error;
+pub mod geometry;
 pub mod ids;
 pub mod interval;
 pub mod json;
@@ -45,6 +48,7 @@ pub mod key;
 pub mod level;
 pub mod lexemes;
 pub mod limits;
+pub mod money;
 pub mod multirange;
 pub mod network;
 pub mod numeric;
@@ -66,6 +70,7 @@ pub use bytes::Bytes;
 pub use datum::Datum;
 pub use durability::Durability;
 pub use error::{SqlError, SqlResult, SqlState};
+pub use geometry::Figure;
 pub use ids::{
     ConstraintId, IndexId, Lsn, RoleId, RoutineId, SequenceId, SpaceId, TableId, Timestamp, TxnId,
 };

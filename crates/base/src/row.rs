@@ -11,9 +11,9 @@
 //! then          u32 LE × variable columns: end of each, counted from the start of the next part
 //! then          bytes    variable columns back to back
 //! ```
-//! Fixed: bool 1, int2 2, int4/float4/date/oid/enum (place) 4, int8/float8/timestamps/time 8, uuid 16, macaddr 6, timetz 12
+//! Fixed: bool 1, int2 2, int4/float4/date/oid/enum (place) 4, int8/float8/timestamps/time/money 8, uuid 16, macaddr 6, timetz 12
 //! (micros, seconds east), interval 16 (micros, days, months).
-//! Variable: text family, citext and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays, inet, cidr, bits
+//! Variable: text family, citext and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays, inet, cidr, bits, figures
 //! and ranges as `binary_format` writes them, records and arrays of them as `record` does.
 
 mod record;
@@ -83,7 +83,7 @@ fn fixed_width(ty: SqlType) -> Option<usize> {
         Int4 | Float4 | Date | Oid | Xid => 4,
         _ if ty.is_named_oid() => 4,
         Enum(_) => 4,
-        Int8 | Float8 | Timestamp | TimestampTz | Time | Tid => 8,
+        Int8 | Float8 | Timestamp | TimestampTz | Time | Tid | Money => 8,
         MacAddr => 6,
         TimeTz => 12,
         Uuid | Interval => 16,
@@ -608,7 +608,7 @@ fn write_fixed(out: &mut [u8], value: Datum<'_>) {
         Datum::Lying(Value::Float8(v)) => put(out, v.to_le_bytes()),
         Datum::Lying(Value::Uuid(v)) => put(out, *v),
         Datum::Lying(Value::MacAddr(v)) => put(out, *v),
-        Datum::Lying(Value::Time(v)) => put(out, v.to_le_bytes()),
+        Datum::Lying(Value::Time(v) | Value::Money(v)) => put(out, v.to_le_bytes()),
         Datum::Lying(Value::TimeTz(v)) => {
             put(out, v.micros.to_le_bytes());
             put(&mut out[8..], v.offset.to_le_bytes());
@@ -645,6 +645,7 @@ fn read_fixed(ty: SqlType, bytes: &[u8]) -> Value {
         SqlType::Uuid => Value::Uuid(take(bytes)),
         SqlType::MacAddr => Value::MacAddr(take(bytes)),
         SqlType::Time => Value::Time(i64::from_le_bytes(take(bytes))),
+        SqlType::Money => Value::Money(i64::from_le_bytes(take(bytes))),
         SqlType::TimeTz => Value::TimeTz(TimeTz {
             micros: i64::from_le_bytes(take(bytes)),
             offset: i32::from_le_bytes(take(&bytes[8..])),
@@ -678,10 +679,10 @@ fn write_variable(out: &mut Vec<u8>, value: Datum<'_>) {
 }
 
 fn is_kept_as_sent(value: &Value) -> bool {
-    use Value::{Array, Bits, Inet, Multirange, Range};
+    use Value::{Array, Bits, Figure, Inet, Multirange, Range};
     matches!(
         value,
-        Array(_) | Inet(_) | Bits(_) | Range(_) | Multirange(_)
+        Array(_) | Inet(_) | Bits(_) | Figure(_) | Range(_) | Multirange(_)
     )
 }
 
@@ -712,7 +713,7 @@ fn read_variable(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
             Numeric::from_bytes(bytes).ok_or_else(|| corrupt("numeric"))?,
         )),
         _ => crate::binary_format::read(ty, bytes)
-            .map_err(|_| corrupt("array, address, bits or range")),
+            .map_err(|_| corrupt("array, address, bits, figure or range")),
     }
 }
 

@@ -9,17 +9,19 @@
 //! arms of [`write()`].
 
 mod array;
-mod float;
+pub(crate) mod float;
 pub(crate) mod record;
 
 use crate::bits::Bits;
 use crate::datetime::{self, DateOrder, DateStyle, TimeZone};
 use crate::error::{SqlError, SqlResult, SqlState};
+use crate::geometry;
 use crate::interval::{self, IntervalStyle};
 use crate::json::{self, Json};
 use crate::jsonpath::JsonPath;
 use crate::lexemes;
 use crate::limits::IDENTIFIER_BYTES_MAX;
+use crate::money;
 use crate::multirange;
 use crate::network;
 use crate::numeric::Numeric;
@@ -27,7 +29,7 @@ use crate::objects::ObjectNames;
 use crate::pairs::{self, Pairs};
 use crate::place;
 use crate::range;
-use crate::types::{SqlType, TypeMod};
+use crate::types::{SqlType, TypeFamily, TypeMod};
 use crate::value::{Array, EnumValue, Str, Value};
 use crate::xid;
 use std::io::Write;
@@ -141,6 +143,8 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
                 out.extend_from_slice(&hex(*byte));
             }
         }
+        Value::Money(v) => money::write(*v, out),
+        Value::Figure(v) => geometry::write(v, context, out),
         Value::Inet(v) => network::write(*v, out),
         Value::MacAddr(v) => network::write_mac(*v, out),
         Value::Bits(v) => v.write(out),
@@ -230,6 +234,8 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
             context.date_order,
             &context.zone,
         )?),
+        SqlType::Money => Value::Money(money::parse(text)?),
+        _ if ty.family() == TypeFamily::Geometry => Value::figure(geometry::read(ty, text)?),
         SqlType::Tid => Value::Int8(place::read(text)?),
         SqlType::Xid => Value::Oid(xid::read(text)),
         SqlType::Uuid => Value::Uuid(read_uuid(text)?),

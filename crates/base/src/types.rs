@@ -155,6 +155,24 @@ pub enum SqlType {
     XidArray,
     /// What types are read from and printed as. No column has it.
     Cstring,
+    /// An amount of dollars and cents.
+    Money,
+    MoneyArray,
+    Point,
+    PointArray,
+    /// A part of a line.
+    Lseg,
+    LsegArray,
+    Line,
+    LineArray,
+    Box,
+    BoxArray,
+    Path,
+    PathArray,
+    Polygon,
+    PolygonArray,
+    Circle,
+    CircleArray,
 }
 
 /// Which types stand for it, and which must be the same. Ranges are left out.
@@ -220,6 +238,10 @@ pub enum TypeFamily {
     Binary,
     DateTime,
     Uuid,
+    /// money.
+    Money,
+    /// Figures of the plane, each of which has operators of its own and no order.
+    Geometry,
     /// inet and cidr.
     Network,
     /// macaddr.
@@ -270,7 +292,23 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (Xid, 28, "xid", Some(XidArray)),
         (XidArray, 1011, "xid[]", None),
         (Float4, 700, "real", Some(Float4Array)),
+        (Point, 600, "point", Some(PointArray)),
+        (PointArray, 1017, "point[]", None),
+        (Lseg, 601, "lseg", Some(LsegArray)),
+        (LsegArray, 1018, "lseg[]", None),
+        (Path, 602, "path", Some(PathArray)),
+        (PathArray, 1019, "path[]", None),
+        (Box, 603, "box", Some(BoxArray)),
+        (BoxArray, 1020, "box[]", None),
+        (Polygon, 604, "polygon", Some(PolygonArray)),
+        (PolygonArray, 1027, "polygon[]", None),
+        (Line, 628, "line", Some(LineArray)),
+        (LineArray, 629, "line[]", None),
+        (Circle, 718, "circle", Some(CircleArray)),
+        (CircleArray, 719, "circle[]", None),
         (Float8, 701, "double precision", Some(Float8Array)),
+        (Money, 790, "money", Some(MoneyArray)),
+        (MoneyArray, 791, "money[]", None),
         (Unknown, 705, "unknown", None),
         (Bpchar, 1042, "character", Some(BpcharArray)),
         (Varchar, 1043, "character varying", Some(VarcharArray)),
@@ -528,6 +566,14 @@ impl SqlType {
             "timetz" | "time with time zone" => TimeTz,
             "json" => Json,
             "jsonb" => Jsonb,
+            "money" => Money,
+            "point" => Point,
+            "lseg" => Lseg,
+            "line" => Line,
+            "box" => Box,
+            "path" => Path,
+            "polygon" => Polygon,
+            "circle" => Circle,
             "oid" => Oid,
             "tid" => Tid,
             "xid" => Xid,
@@ -604,6 +650,23 @@ impl SqlType {
         TABLE.iter().find(|e| e.3 == Some(self)).map(|e| e.0)
     }
 
+    /// The type of the parts of a figure that has subscripts, which is no array.
+    pub fn part(self) -> Option<SqlType> {
+        match self {
+            SqlType::Point | SqlType::Line => Some(SqlType::Float8),
+            SqlType::Lseg | SqlType::Box => Some(SqlType::Point),
+            _ => None,
+        }
+    }
+
+    /// What stands between elements of the type in the text of an array.
+    pub fn delimiter(self) -> u8 {
+        match self {
+            SqlType::Box => b';',
+            _ => b',',
+        }
+    }
+
     /// Fixed width in bytes as PostgreSQL's `typlen` says it, -1 for variable, -2 for unknown text.
     pub fn type_len(self) -> i16 {
         use SqlType::*;
@@ -612,10 +675,12 @@ impl SqlType {
             Int2 => 2,
             Int4 | Float4 | Date | Oid | Xid | Void | Enum(_) => 4,
             _ if self.is_named_oid() => 4,
-            Int8 | Float8 | Timestamp | TimestampTz | Time => 8,
+            Int8 | Float8 | Timestamp | TimestampTz | Time | Money => 8,
             MacAddr | Tid => 6,
             TimeTz => 12,
-            Uuid | Interval => 16,
+            Uuid | Interval | Point => 16,
+            Line | Circle => 24,
+            Lseg | Box => 32,
             Name => 64,
             Unknown | Cstring => -2,
             _ => -1,
@@ -636,6 +701,8 @@ impl SqlType {
             _ if self.is_named_oid() => TypeFamily::Integer,
             Float4 | Float8 => TypeFamily::Float,
             Numeric => TypeFamily::Exact,
+            Money => TypeFamily::Money,
+            Point | Lseg | Line | Box | Path | Polygon | Circle => TypeFamily::Geometry,
             Text | Varchar | Bpchar | Name | InternalChar => TypeFamily::Text,
             Bytea => TypeFamily::Binary,
             TsVector | TsQuery => TypeFamily::Search,

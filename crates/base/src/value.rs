@@ -7,6 +7,7 @@
 use crate::bits::Bits;
 use crate::caseless;
 use crate::datetime::TimeTz;
+use crate::geometry::Figure;
 use crate::interval::Interval;
 use crate::json::Json;
 use crate::multirange::Multirange;
@@ -80,6 +81,10 @@ pub enum Value {
     Multirange(std::sync::Arc<Multirange>),
     /// A row, of a composite type or of none.
     Record(std::sync::Arc<Record>),
+    /// money, in cents
+    Money(i64),
+    /// point and its kin
+    Figure(std::sync::Arc<Figure>),
     /// citext, as it was written; what compares is its folded form.
     Citext(std::sync::Arc<str>),
 }
@@ -121,6 +126,11 @@ impl Value {
         Value::Range(std::sync::Arc::new(range))
     }
 
+    /// A figure.
+    pub fn figure(figure: Figure) -> Value {
+        Value::Figure(std::sync::Arc::new(figure))
+    }
+
     /// A multirange.
     pub fn multirange(set: Multirange) -> Value {
         Value::Multirange(std::sync::Arc::new(set))
@@ -156,6 +166,8 @@ impl Value {
             Value::Range(v) => SqlType::Range(v.kind()),
             Value::Multirange(v) => SqlType::Multirange(v.kind()),
             Value::Record(v) => v.shape.ty,
+            Value::Money(_) => SqlType::Money,
+            Value::Figure(v) => v.ty(),
             Value::Citext(_) => SqlType::Citext,
             Value::Array(a) => a.element.array_of().unwrap_or(SqlType::Unknown),
         }
@@ -226,6 +238,8 @@ impl Value {
             (Value::Range(a), Value::Range(b)) => a.order(b),
             (Value::Multirange(a), Value::Multirange(b)) => a.order(b),
             (Value::Record(a), Value::Record(b)) => a.order(b),
+            (Value::Money(a), Value::Money(b)) => a.cmp(b),
+            (Value::Figure(a), Value::Figure(b)) => a.order(b),
             (Value::Citext(a), Value::Citext(b)) => caseless::order(a, b),
             _ => (self.natural_type().oid()).cmp(&other.natural_type().oid()),
         }

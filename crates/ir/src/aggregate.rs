@@ -217,6 +217,7 @@ impl AggregateFunction {
                 (&[Float8], Float8),
                 (&[Numeric], Numeric),
                 (&[Interval], Interval),
+                (&[Money], Money),
             ],
             AggregateFunction::Avg => &[
                 (&[Int2], Numeric),
@@ -246,6 +247,7 @@ impl AggregateFunction {
                 (&[Time], Time),
                 (&[TimeTz], TimeTz),
                 (&[Inet], Inet),
+                (&[Money], Money),
             ],
             AggregateFunction::BoolAnd | AggregateFunction::BoolOr => &[(&[Bool], Bool)],
             AggregateFunction::StringAgg => &[(&[Text, Text], Text), (&[Bytea, Bytea], Bytea)],

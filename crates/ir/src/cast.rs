@@ -13,6 +13,8 @@
 //! | oid ↔ regclass and its kin, integers → these, text → regclass | implicit |
 //! | citext → text, varchar | implicit; back, char, boolean and inet → citext: assignment |
 //! | hstore → json, jsonb; text[] → hstore | explicit |
+//! | integer, bigint and numeric → money, money → numeric | assignment |
+//! | point → box, box and path → polygon, polygon → path | assignment; others among figures: explicit |
 //! | cidr → inet | implicit; the other way: assignment |
 //! | range → its multirange | explicit |
 //! | bit ↔ bit varying | implicit; bit ↔ integer: explicit |
@@ -44,6 +46,7 @@ pub(crate) enum Category {
     Boolean,
     Composite,
     DateTime,
+    Geometric,
     Internal,
     Network,
     Numeric,
@@ -59,13 +62,16 @@ pub(crate) enum Category {
 pub(crate) fn category(ty: SqlType) -> Category {
     match ty.family() {
         TypeFamily::Boolean => Category::Boolean,
-        TypeFamily::Integer | TypeFamily::Float | TypeFamily::Exact => Category::Numeric,
+        TypeFamily::Integer | TypeFamily::Float | TypeFamily::Exact | TypeFamily::Money => {
+            Category::Numeric
+        }
         TypeFamily::Text if ty == SqlType::InternalChar => Category::Internal,
         TypeFamily::Text | TypeFamily::Caseless => Category::String,
         TypeFamily::DateTime => Category::DateTime,
         TypeFamily::Array => Category::Array,
         TypeFamily::Unknown => Category::Unknown,
         TypeFamily::Timespan => Category::Timespan,
+        TypeFamily::Geometry => Category::Geometric,
         TypeFamily::Network => Category::Network,
         TypeFamily::Bits => Category::Bits,
         TypeFamily::Range | TypeFamily::Multirange => Category::Range,
@@ -145,6 +151,10 @@ pub fn cast_context(from: SqlType, to: SqlType) -> Option<CastContext> {
         (Timestamp | TimestampTz, Date) | (TimestampTz, Timestamp) => Assignment,
         (Time, TimeTz | Interval) => Implicit,
         (TimeTz | Timestamp | TimestampTz | Interval, Time) | (TimestampTz, TimeTz) => Assignment,
+        (Int4 | Int8 | Numeric, Money) | (Money, Numeric) => Assignment,
+        (Point, Box) | (Box | Path, Polygon) | (Polygon, Path) => Assignment,
+        (Lseg | Box | Polygon | Circle, Point) | (Box, Lseg | Circle) => Explicit,
+        (Polygon, Box | Circle) | (Circle, Box | Polygon) => Explicit,
         (Cidr, Inet) => Implicit,
         (Inet, Cidr) => Assignment,
         (Range(a), Multirange(b)) if a == b => Explicit,
@@ -176,7 +186,8 @@ pub fn is_immutable(from: SqlType, to: SqlType) -> bool {
         use TypeFamily::{Caseless, Text, Unknown};
         matches!(ty.family(), Text | Caseless | Unknown)
     };
-    let prints_by_setting = matches!(from, Float4 | Float8 | Interval) && is_text(to);
+    let of_floats = matches!(from, Float4 | Float8) || from.family() == TypeFamily::Geometry;
+    let prints_by_setting = (of_floats || from == Interval) && is_text(to);
     // Of ranges PostgreSQL says so as well, whatever is in them.
     let named = |ty: SqlType| {
         ty.is_named_oid() || ty.is_enum() || ty.is_record() || ty.range_kind().is_some()

@@ -27,6 +27,8 @@
 //! | `calendar`, `timespan` | dates and timestamps; intervals and times of day |
 //! | `json`, `jsonpath` | json and jsonb; paths into them |
 //! | `search` | full text search: tsvector, tsquery |
+//! | `geometry` | figures of the plane: point, box, circle and their kin |
+//! | `money` | money |
 //! | `network` | inet, cidr, macaddr |
 //! | `place` | tid |
 //! | `state` | xid |
@@ -65,6 +67,7 @@ pub mod extension;
 pub(crate) mod float;
 mod format;
 mod fuzzy;
+pub mod geometry;
 mod hash;
 pub mod hypothetical;
 mod identifier;
@@ -77,6 +80,7 @@ pub mod large_object;
 mod like;
 pub(crate) use like::like;
 mod math;
+mod money;
 mod network;
 mod ordered;
 pub mod pairs;
@@ -278,6 +282,8 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         json::FUNCTIONS,
         jsonpath::FUNCTIONS,
         math::FUNCTIONS,
+        geometry::FUNCTIONS,
+        money::FUNCTIONS,
         network::FUNCTIONS,
         place::FUNCTIONS,
         state::FUNCTIONS,

@@ -19,6 +19,7 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{
     FuncCall, Node, SortByDir, SortByNulls, SqlValueFunction, SqlValueFunctionOp,
 };
+use quintet_base::types::TypeFamily;
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::aggregate::{
     AggregateCall, AggregateFunction, is_aggregate_name, resolve_aggregate,
@@ -37,6 +38,11 @@ use std::cell::RefCell;
 fn is_cast_to_range(from: SqlType, to: SqlType) -> bool {
     let constructed = matches!(from, SqlType::Range(_)) && matches!(to, SqlType::Multirange(_));
     to.range_kind().is_some() && !constructed && cast_context(from, to).is_some()
+}
+
+/// The same of a figure's: a text is read, and a figure of the type is it already.
+fn is_cast_to_figure(from: SqlType, to: SqlType) -> bool {
+    to.family() == TypeFamily::Geometry && (from == SqlType::Unknown || from == to)
 }
 
 impl Binder<'_, '_> {
@@ -156,7 +162,9 @@ impl Binder<'_, '_> {
         }
         if let [arg] = args.as_slice()
             && let Some(ty) = SqlType::from_name(name)
-            && (!is_function_name(name) || is_cast_to_range(arg.ty(), ty))
+            && (!is_function_name(name)
+                || is_cast_to_range(arg.ty(), ty)
+                || is_cast_to_figure(arg.ty(), ty))
         {
             let arg = args.swap_remove(0);
             return coerce::explicit(self.planner, arg, ty, TypeMod::NONE).map_err(here);

@@ -5,11 +5,15 @@
 //! PostgreSQL does so when it compares them.
 
 use crate::planner::Planner;
+use quintet_base::types::TypeFamily;
 use quintet_base::{SqlResult, SqlState, SqlType};
 
 /// Whether values can be told to be equal: some are kept as texts which nobody compares.
 pub(crate) fn has_equality(ty: SqlType) -> bool {
     let of_one = ty.element().unwrap_or(ty);
+    if of_one.family() == TypeFamily::Geometry {
+        return false;
+    }
     !matches!(
         of_one,
         SqlType::Json | SqlType::JsonPath | SqlType::RefCursor | SqlType::Cstring

@@ -349,7 +349,9 @@ impl Side {
     /// The other side as a value of the column's own type; `None` if the comparison cannot be said
     /// in that type.
     fn value(&self, other: &Expr, equality: bool) -> Option<Expr> {
-        use SqlType::*;
+        use SqlType::{
+            Bit, Bpchar, Cidr, Inet, Int2, Int4, Int8, Name, Numeric, Text, VarBit, Varchar,
+        };
         let other = if self.from == self.to {
             other
         } else {

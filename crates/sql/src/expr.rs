@@ -30,6 +30,7 @@ use quintet_base::{Bits, Numeric, SqlError, SqlResult, SqlState, SqlType, Str, V
 use quintet_ir::aggregate::AggregateCall;
 use quintet_ir::cast::{CastContext, common_type};
 use quintet_ir::expr::Truth;
+use quintet_ir::function::geometry;
 use quintet_ir::{CompareOp, Expr, depth};
 use std::cell::{Cell, RefCell};
 
@@ -171,6 +172,11 @@ impl<'b, 'a> Binder<'b, 'a> {
                 let greatest = extreme.op() == protobuf::MinMaxOp::IsGreatest;
                 let what = if greatest { "GREATEST" } else { "LEAST" };
                 let (args, ty) = self.common(&extreme.args, what, extreme.location)?;
+                if ty.element().unwrap_or(ty).family() == TypeFamily::Geometry {
+                    let message = format!("could not identify a comparison function for type {ty}");
+                    let (state, place) = (SqlState::UNDEFINED_FUNCTION, extreme.location);
+                    return Err(self.planner.error(state, message, place));
+                }
                 Ok(Expr::Extreme { greatest, args, ty })
             }
             NodeEnum::NullTest(test) => self.null_test(test),
@@ -602,6 +608,55 @@ impl<'b, 'a> Binder<'b, 'a> {
         coerce::convert(self.planner, key, SqlType::Text, CastContext::Assignment).map_err(here)
     }
 
+    /// A part of a figure; none has parts that could be told apart by a second subscript.
+    fn part_of_figure(&self, figure: Expr, mut places: Vec<Expr>) -> SqlResult<Expr> {
+        match (places.pop(), places.is_empty(), figure.ty().part()) {
+            (Some(place), true, _) => self.apply(geometry::PART, vec![figure, place]),
+            (_, _, part) => Ok(Expr::null(part.unwrap_or(SqlType::Unknown))),
+        }
+    }
+
+    /// A figure with another part where subscripts lead, which is the same if that is NULL.
+    ///
+    /// # Errors
+    /// `42804` for a value of another type, `2202E` for several subscripts, `0A000` for a slice.
+    pub(crate) fn figure_assignment(
+        &self,
+        whole: Expr,
+        indices: &[&protobuf::AIndices],
+        value: Expr,
+        (column, location): (&str, i32),
+    ) -> SqlResult<Expr> {
+        let here = self.planner.at(location);
+        let place = match indices {
+            [only] if !only.is_slice => only.uidx.as_deref(),
+            _ if indices.iter().any(|indices| indices.is_slice) => {
+                return Err(here(slice_of_figure()));
+            }
+            _ => None,
+        };
+        let place = match place {
+            Some(place) => self.bind(place)?,
+            None => {
+                let message = "wrong number of array subscripts";
+                return Err(here(SqlError::new(
+                    SqlState::ARRAY_SUBSCRIPT_ERROR,
+                    message,
+                )));
+            }
+        };
+        with_part(self.planner, whole, place, value, column)
+            .and_then(|(whole, arguments)| {
+                let ty = whole.ty();
+                let changed = self.apply(geometry::WITH_PART, arguments)?;
+                Ok(Expr::Coalesce {
+                    args: vec![changed, whole],
+                    ty,
+                })
+            })
+            .map_err(here)
+    }
+
     /// An hstore with another text where the subscript leads.
     ///
     /// # Errors
@@ -752,6 +807,14 @@ impl<'b, 'a> Binder<'b, 'a> {
                 })
                 .map_err(here);
         }
+        if array.ty().part().is_some() {
+            let places = indices.iter().map(|indices| match indices.is_slice {
+                true => Err(here(slice_of_figure())),
+                false => bound(indices.uidx.as_deref(), 0),
+            });
+            let places = places.collect::<SqlResult<Vec<Expr>>>()?;
+            return self.part_of_figure(array, places).map_err(here);
+        }
         if array.ty().element().is_none() {
             let message = format!(
                 "cannot subscript type {} because it does not support subscripting",
@@ -861,6 +924,39 @@ pub(crate) fn or(mut parts: Vec<Expr>) -> Expr {
         1 => parts.swap_remove(0),
         _ => Expr::Or(parts),
     }
+}
+
+fn slice_of_figure() -> SqlError {
+    let message = "slices of fixed-length arrays not implemented";
+    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+}
+
+/// What the assignment of a part of a figure is called with, and the figure.
+///
+/// # Errors
+/// `42804` for a value of another type than the part's.
+pub(crate) fn with_part(
+    planner: &Planner,
+    whole: Expr,
+    place: Expr,
+    value: Expr,
+    name: &str,
+) -> SqlResult<(Expr, Vec<Expr>)> {
+    let wanted = whole.ty().part().unwrap_or(SqlType::Unknown);
+    let place = coerce::convert(planner, place, SqlType::Int4, CastContext::Assignment)?;
+    let from = value.ty();
+    let value = coerce::convert(planner, value, wanted, CastContext::Assignment);
+    let value = value.map_err(|error| match error.state {
+        SqlState::DATATYPE_MISMATCH | SqlState::CANNOT_COERCE => {
+            let message = format!(
+                "subscripted assignment to \"{name}\" requires type {wanted} but expression is of type {from}"
+            );
+            SqlError::new(SqlState::DATATYPE_MISMATCH, message)
+                .hint("You will need to rewrite or cast the expression.")
+        }
+        _ => error,
+    })?;
+    Ok((whole.clone(), vec![whole, place, value]))
 }
 
 pub(crate) fn pairs_have_one_subscript() -> SqlError {

@@ -11,12 +11,14 @@ use crate::ctid;
 use crate::expr::{Binder, and, or};
 use crate::names::{self, inner, required};
 use crate::once::{once, once_if_large};
+use crate::row_value::is_null;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AExpr, AExprKind, Node, RowExpr, SubLinkType};
+use quintet_base::types::TypeFamily;
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::cast::{CastContext, common_type};
-use quintet_ir::function::{self, compare_type, state};
+use quintet_ir::function::{self, compare_type, operator_symbol, state};
 use quintet_ir::{CompareOp, Expr};
 
 /// The comparison that a symbol stands for.
@@ -30,6 +32,12 @@ pub(crate) fn comparison(symbol: &str) -> Option<CompareOp> {
         ">=" => CompareOp::Ge,
         _ => return None,
     })
+}
+
+/// Whether one of them is a figure, which is compared by functions of its type.
+fn has_figure<'e>(exprs: impl IntoIterator<Item = &'e Expr>) -> bool {
+    let mut exprs = exprs.into_iter();
+    exprs.any(|expr| expr.ty().family() == TypeFamily::Geometry)
 }
 
 /// A name or ROW(…); a call is not bound twice to see whether it is a row.
@@ -128,6 +136,9 @@ impl Binder<'_, '_> {
                     });
                 }
                 let (left, right) = (self.bind(left)?, self.bind(right)?);
+                if has_figure([&left, &right]) {
+                    return self.distinct_figures(left, right, negated).map_err(here);
+                }
                 let (left, right) = self.same_type(CompareOp::Eq, left, right).map_err(here)?;
                 Ok(Expr::Distinct {
                     left: Box::new(left),
@@ -155,6 +166,15 @@ impl Binder<'_, '_> {
     /// `left`, unless it is equal to `right`; of the type in which they are compared, where there is one for both. Kinds of integers are
     /// compared with each other as they are, and so are kinds of floats and of dates.
     fn null_if(&self, left: &Expr, right: Expr) -> SqlResult<Expr> {
+        if has_figure([left, &right]) {
+            let ty = left.ty();
+            let equal = self.compare(CompareOp::Eq, left.clone(), right)?;
+            return Ok(Expr::Case {
+                branches: vec![(equal, Expr::null(ty))],
+                otherwise: Some(Box::new(left.clone())),
+                ty,
+            });
+        }
         let (compared, right) = self.same_type(CompareOp::Eq, left.clone(), right)?;
         let as_they_are = |ty: SqlType| match ty {
             SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => 1,
@@ -180,6 +200,29 @@ impl Binder<'_, '_> {
         })
     }
 
+    /// Whether two figures differ, by the `=` of their type.
+    fn distinct_figures(&self, left: Expr, right: Expr, negated: bool) -> SqlResult<Expr> {
+        once(left, |left| {
+            let equal = self.compare(CompareOp::Eq, left.clone(), right.clone())?;
+            let branches = vec![
+                (is_null(left), is_null(&right)),
+                (
+                    is_null(&right),
+                    Expr::Const(Value::Bool(false), SqlType::Bool),
+                ),
+            ];
+            let same = Expr::Case {
+                branches,
+                otherwise: Some(Box::new(equal)),
+                ty: SqlType::Bool,
+            };
+            Ok(match negated {
+                true => same,
+                false => Expr::Not(Box::new(same)),
+            })
+        })
+    }
+
     fn prefix(&self, symbol: &str, right: &Node) -> SqlResult<Expr> {
         let right = self.bind(right)?;
         self.apply(symbol, vec![right])
@@ -198,6 +241,9 @@ impl Binder<'_, '_> {
     /// # Errors
     /// `42883` if the two types do not compare.
     pub(crate) fn compare(&self, op: CompareOp, left: Expr, right: Expr) -> SqlResult<Expr> {
+        if has_figure([&left, &right]) {
+            return self.apply(operator_symbol(op), vec![left, right]);
+        }
         let (left, right) = self.same_type(op, left, right)?;
         Ok(Expr::Compare {
             op,
@@ -212,6 +258,18 @@ impl Binder<'_, '_> {
         left: Expr,
         right: Expr,
     ) -> SqlResult<(Expr, Expr)> {
+        if has_figure([&left, &right]) {
+            return Ok((left, right));
+        }
+        let element = left.ty().element().filter(|_| left.ty() == right.ty());
+        if let Some(element) = element.filter(|element| element.family() == TypeFamily::Geometry) {
+            let what = match op {
+                CompareOp::Eq | CompareOp::Ne => "an equality operator",
+                _ => "a comparison function",
+            };
+            let message = format!("could not identify {what} for type {element}");
+            return Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message));
+        }
         // A json, or the name of a cursor, is a text whose equality nobody has defined; an xid has no order.
         let plain = |ty: SqlType| {
             matches!(
@@ -357,6 +415,15 @@ impl Binder<'_, '_> {
         let is_caseless = |expr: &Expr| expr.ty() == SqlType::Citext;
         let is_other = |expr: &Expr| !matches!(expr.ty(), SqlType::Citext | SqlType::Unknown);
         let all = || list.iter().chain([&input]);
+        if has_figure(all()) {
+            let (op, all): (_, fn(Vec<Expr>) -> Expr) = match negated {
+                true => (CompareOp::Ne, and),
+                false => (CompareOp::Eq, or),
+            };
+            let compared = list.iter();
+            let compared = compared.map(|item| self.compare(op, input.clone(), item.clone()));
+            return Ok(all(compared.collect::<SqlResult<_>>().map_err(here)?));
+        }
         if all().any(is_caseless) && all().any(is_other) {
             return self.in_mixed_case(input, list, negated).map_err(here);
         }
@@ -513,6 +580,12 @@ impl Binder<'_, '_> {
                 location,
             ));
         };
+        if has_figure([&input]) {
+            let one = Expr::null(element);
+            self.compare(op, input, one).map_err(&here)?;
+            let what = format!("operator {symbol} ANY and ALL (array) of type {element}");
+            return Err(self.planner.unsupported(what, location));
+        }
         let ty = compare_type(op, input.ty(), element).map_err(&here)?;
         input = coerce::implicit(self.planner, input, ty).map_err(&here)?;
         if let Some(list) = elements(&array)

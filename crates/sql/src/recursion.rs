@@ -4,6 +4,7 @@
 //! may name itself, are PostgreSQL's; so are the columns' types, which the first term decides.
 //! Does not: several queries that name one another (0A000).
 
+use crate::comparable::equated;
 use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::routine::any_node;
@@ -93,6 +94,9 @@ pub(crate) fn plan_recursive(
                 ),
             )
             .hint("Cast the output of the non-recursive term to the correct type."));
+        }
+        if !select.all {
+            equated(planner, *first, -1)?;
         }
     }
     let plan = Plan::With {

@@ -24,6 +24,7 @@ use crate::select::{Query, Rows, plan_query};
 use crate::subquery_rows::row_by_row;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AExpr, AExprKind, BoolExprType, Node, RowExpr, SubLink, SubLinkType};
+use quintet_base::types::TypeFamily;
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::aggregate::{AggregateCall, AggregateFunction};
@@ -105,7 +106,7 @@ impl Subqueries {
     /// `x IN (SELECT …)` as a condition: a join if nothing is handed to the query.
     fn semi_join(&self, binder: &Binder, link: &SubLink) -> SqlResult<Expr> {
         let (query, handed) = binder.subselect(link)?;
-        if !handed.is_empty() {
+        if !handed.is_empty() || has_figure(&query) {
             return binder.compared(link, query, handed);
         }
         let here = binder.planner.at(link.location);
@@ -331,6 +332,8 @@ impl Binder<'_, '_> {
         let is_alike = |op| matches!((op, all), (CompareOp::Eq, false) | (CompareOp::Ne, true));
         let op = symbol.and_then(comparison);
         let op = op.filter(|op| left.len() == 1 || is_alike(*op));
+        // What `=` says of figures is no key that rows could be found by.
+        let op = op.filter(|_| !has_figure(&query));
         let Some(op) = op else {
             return self.subquery(&row_by_row(link, left.len()));
         };
@@ -400,6 +403,12 @@ fn part(form: SubqueryForm, query: Query, outer: Vec<Expr>, ty: SqlType) -> Expr
         plan: Arc::new(query.plan),
         ty,
     }))
+}
+
+/// Whether a column is of a type whose equality is not that of keys.
+fn has_figure(query: &Query) -> bool {
+    let mut outputs = query.outputs.iter();
+    outputs.any(|output| output.ty.family() == TypeFamily::Geometry)
 }
 
 /// What EXISTS asks of a query: whether there are rows, not what is in them.

@@ -37,7 +37,11 @@ pub(crate) fn row_by_row(link: &SubLink, columns: usize) -> SubLink {
     };
     let compared = node(NodeEnum::AExpr(Box::new(AExpr {
         kind: AExprKind::AexprOp as i32,
-        name: link.oper_name.clone(),
+        name: match link.oper_name.is_empty() {
+            // IN names no operator.
+            true => vec![string("=")],
+            false => link.oper_name.clone(),
+        },
         lexpr: link.testexpr.clone(),
         rexpr: Some(Box::new(right)),
         location: link.location,

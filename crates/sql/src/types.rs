@@ -16,23 +16,7 @@ use quintet_base::{SqlResult, SqlState, SqlType, TypeMod, interval};
 use std::sync::Arc;
 
 /// Types that PostgreSQL has and Quintet does not.
-const FOREIGN: &[&str] = &[
-    "box",
-    "circle",
-    "line",
-    "lseg",
-    "macaddr8",
-    "money",
-    "path",
-    "point",
-    "polygon",
-    "tsquery",
-    "tsvector",
-    "txid_snapshot",
-    "xid8",
-    "cid",
-    "xml",
-];
+const FOREIGN: &[&str] = &["macaddr8", "txid_snapshot", "xid8", "cid", "xml"];
 
 /// True for types that PostgreSQL has and Quintet does not.
 pub(crate) fn is_foreign(name: &str) -> bool {

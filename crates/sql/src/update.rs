@@ -239,7 +239,8 @@ fn assign_part(
     if path.len() == target.indirection.len() {
         return assign_field(binder, of, (number, target), &path, assignments);
     }
-    if matches!(column.ty, SqlType::Jsonb | SqlType::Hstore) && !of.is_view() {
+    let has_parts = column.ty.part().is_some();
+    if (has_parts || matches!(column.ty, SqlType::Jsonb | SqlType::Hstore)) && !of.is_view() {
         return assign_json_part(binder, of, (number, target), assignments);
     }
     let indices = target.indirection.iter().map(|node| match inner(node) {
@@ -250,7 +251,7 @@ fn assign_part(
         return unsupported();
     };
     let Some(element) = column.ty.element() else {
-        if matches!(column.ty, SqlType::Jsonb | SqlType::Hstore) {
+        if has_parts || matches!(column.ty, SqlType::Jsonb | SqlType::Hstore) {
             return unsupported();
         }
         let ty = column.ty;
@@ -419,6 +420,7 @@ fn assign_json_part(
     let place = (column.name.as_str(), target.location);
     let new = match column.ty {
         SqlType::Hstore => binder.pair_assignment(whole, &indices, value, target.location)?,
+        ty if ty.part().is_some() => binder.figure_assignment(whole, &indices, value, place)?,
         _ => binder.json_assignment(whole, &indices, value, place)?,
     };
     assign_anew(assignments, number, new);

@@ -47,7 +47,7 @@ impl Writer<'_> {
         let each = values.len() / (outer.length.max(1) as usize);
         for (i, part) in values.chunks(each.max(1)).enumerate() {
             if i > 0 {
-                out.push(b',');
+                out.push(self.of.element.delimiter());
             }
             self.levels(inner, part, out);
         }
@@ -58,7 +58,7 @@ impl Writer<'_> {
         out.push(b'{');
         for (i, value) in values.iter().enumerate() {
             if i > 0 {
-                out.push(b',');
+                out.push(self.of.element.delimiter());
             }
             if value.is_null() {
                 out.extend_from_slice(b"NULL");
@@ -67,7 +67,7 @@ impl Writer<'_> {
             let element = &mut self.element;
             element.clear();
             super::write(value, self.of.element, self.context, element);
-            if !needs_quotes(element) {
+            if !needs_quotes(element, self.of.element.delimiter()) {
                 out.extend_from_slice(element);
                 continue;
             }
@@ -102,12 +102,12 @@ pub(super) fn read_vector(ty: SqlType, text: &str, context: &FormatContext) -> S
     Ok(Array::new(element, values.collect::<SqlResult<_>>()?))
 }
 
-fn needs_quotes(element: &[u8]) -> bool {
+fn needs_quotes(element: &[u8], delimiter: u8) -> bool {
     element.is_empty()
         || element.eq_ignore_ascii_case(b"null")
         || element
             .iter()
-            .any(|b| matches!(b, b'{' | b'}' | b',' | b'"' | b'\\') || is_blank(*b))
+            .any(|b| matches!(b, b'{' | b'}' | b'"' | b'\\') || *b == delimiter || is_blank(*b))
 }
 
 pub(super) fn read(element: SqlType, text: &str, context: &FormatContext) -> SqlResult<Array> {
@@ -187,6 +187,11 @@ impl Parser<'_> {
             format!("malformed array literal: \"{}\"", self.text),
         )
         .detail(detail)
+    }
+
+    /// What stands between elements.
+    fn delimiter(&self) -> u8 {
+        self.of.delimiter()
     }
 
     fn unexpected_end(&self) -> SqlError {
@@ -295,7 +300,7 @@ impl Parser<'_> {
                 match self.rest.first() {
                     None => return Err(self.unexpected_end()),
                     Some(b'}') => break,
-                    Some(b',') => self.advance(),
+                    Some(b) if *b == self.delimiter() => self.advance(),
                     Some(b @ (b'{' | b'\\')) => return Err(self.unexpected(*b)),
                     Some(_) => return Err(self.malformed("Unexpected array element.")),
                 }
@@ -303,7 +308,8 @@ impl Parser<'_> {
                 match self.rest.first() {
                     None => return Err(self.unexpected_end()),
                     Some(b'{') => {}
-                    Some(b @ (b'}' | b',' | b'\\')) => return Err(self.unexpected(*b)),
+                    Some(b @ (b'}' | b'\\')) => return Err(self.unexpected(*b)),
+                    Some(b) if *b == self.delimiter() => return Err(self.unexpected(*b)),
                     Some(_) => return Err(self.malformed("Unexpected array element.")),
                 }
             },
@@ -337,12 +343,13 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The text of one element, `None` for NULL; leaves the cursor on the `,` or `}` after it.
+    /// The text of one element, `None` for NULL; leaves the cursor on the delimiter or `}` after it.
     fn element(&mut self) -> SqlResult<Option<String>> {
         self.skip_blanks();
         let (text, literal) = match self.rest.first() {
             None => return Err(self.unexpected_end()),
-            Some(b @ (b'{' | b',' | b'}')) => return Err(self.unexpected(*b)),
+            Some(b @ (b'{' | b'}')) => return Err(self.unexpected(*b)),
+            Some(b) if *b == self.delimiter() => return Err(self.unexpected(*b)),
             Some(b'"') => (self.quoted()?, true),
             Some(_) => self.bare()?,
         };
@@ -372,7 +379,8 @@ impl Parser<'_> {
         self.advance();
         self.skip_blanks();
         match self.rest.first() {
-            Some(b',' | b'}') => Ok(out),
+            Some(b'}') => Ok(out),
+            Some(b) if *b == self.delimiter() => Ok(out),
             None => Err(self.unexpected_end()),
             Some(b @ (b'{' | b'\\')) => Err(self.unexpected(*b)),
             Some(_) => Err(self.malformed("Unexpected array element.")),
@@ -385,7 +393,8 @@ impl Parser<'_> {
         loop {
             match *self.rest {
                 [] | [b'\\'] => return Err(self.unexpected_end()),
-                [b',' | b'}', ..] => break,
+                [b'}', ..] => break,
+                [byte, ..] if byte == self.delimiter() => break,
                 [b'"', ..] => return Err(self.malformed("Unexpected array element.")),
                 [b'{', ..] => return Err(self.unexpected(b'{')),
                 [b'\\', byte, ..] => {

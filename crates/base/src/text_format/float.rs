@@ -18,7 +18,7 @@ const REAL_DIGITS: i32 = 6;
 /// Below this exponent the spelling turns to an exponent.
 const FIXED_EXPONENT_MIN: i32 = -4;
 
-pub(super) fn write_f64(value: f64, extra_digits: i32, out: &mut Vec<u8>) {
+pub(crate) fn write_f64(value: f64, extra_digits: i32, out: &mut Vec<u8>) {
     if special(value, out) {
         return;
     }
@@ -154,7 +154,7 @@ fn range_error(body: &str, ty: SqlType) -> SqlError {
     )
 }
 
-pub(super) fn read_f64(text: &str) -> SqlResult<f64> {
+pub(crate) fn read_f64(text: &str) -> SqlResult<f64> {
     let body = body(text);
     let value: f64 = body
         .parse()

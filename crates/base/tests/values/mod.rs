@@ -11,11 +11,24 @@ use quintet_base::network::Family;
 use quintet_base::pairs::Pairs;
 use quintet_base::range::Bound;
 use quintet_base::{
-    Array, Bits, Inet, Interval, Json, Multirange, Numeric, Range, RangeKind, SqlType, Str, Value,
+    Array, Bits, Figure, Inet, Interval, Json, Multirange, Numeric, Range, RangeKind, SqlType, Str,
+    Value,
 };
 
 /// Every type whose values can be stored and sent, arrays included.
-pub const TYPES: [SqlType; 80] = [
+pub const TYPES: [SqlType; 92] = [
+    SqlType::Point,
+    SqlType::Lseg,
+    SqlType::Line,
+    SqlType::Box,
+    SqlType::Path,
+    SqlType::Polygon,
+    SqlType::Circle,
+    SqlType::PointArray,
+    SqlType::BoxArray,
+    SqlType::CircleArray,
+    SqlType::Money,
+    SqlType::MoneyArray,
     SqlType::InternalCharArray,
     SqlType::Tid,
     SqlType::TidArray,
@@ -188,6 +201,14 @@ pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
         SqlType::Int2 => any::<i16>().prop_map(Value::Int2).boxed(),
         SqlType::Int4 => any::<i32>().prop_map(Value::Int4).boxed(),
         SqlType::Int8 => any::<i64>().prop_map(Value::Int8).boxed(),
+        SqlType::Point
+        | SqlType::Lseg
+        | SqlType::Line
+        | SqlType::Box
+        | SqlType::Path
+        | SqlType::Polygon
+        | SqlType::Circle => figure(ty).prop_map(Value::figure).boxed(),
+        SqlType::Money => any::<i64>().prop_map(Value::Money).boxed(),
         SqlType::Oid => any::<u32>().prop_map(Value::Oid).boxed(),
         SqlType::Float4 => prop_oneof![
             prop::num::f32::ANY,
@@ -281,6 +302,32 @@ pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
     }
 }
 
+/// Figures of few different numbers.
+fn figure(ty: SqlType) -> BoxedStrategy<Figure> {
+    let number = prop::sample::select(vec![0.0, 1.0, -1.5, 1e300, f64::INFINITY]);
+    let count = match ty {
+        SqlType::Point => 2..3usize,
+        SqlType::Line | SqlType::Circle => 3..4,
+        SqlType::Lseg | SqlType::Box => 4..5,
+        _ => 1..4,
+    };
+    (prop::collection::vec(number, 8), count, any::<bool>())
+        .prop_map(move |(mut numbers, count, closed)| {
+            match ty {
+                SqlType::Path | SqlType::Polygon => numbers.truncate(2 * count),
+                _ => numbers.truncate(count),
+            }
+            if ty == SqlType::Circle {
+                numbers[2] = numbers[2].abs();
+            }
+            if ty == SqlType::Line {
+                numbers[0] = 1.0;
+            }
+            Figure::from_numbers(ty, closed, &numbers).unwrap()
+        })
+        .boxed()
+}
+
 /// Bits of few different bytes, so that many begin with others.
 fn bits() -> impl Strategy<Value = Bits> {
     let byte = prop::sample::select(vec![0u8, 1, 128, 255]);
@@ -338,6 +385,7 @@ pub fn same(a: &Value, b: &Value) -> bool {
         }
         (Value::Numeric(a), Value::Numeric(b)) => a.to_string() == b.to_string(),
         (Value::Jsonb(a), Value::Jsonb(b)) => a.to_string() == b.to_string(),
+        (Value::Figure(a), Value::Figure(b)) => format!("{a:?}") == format!("{b:?}"),
         (Value::Array(a), Value::Array(b)) => {
             a.element == b.element
                 && a.values.len() == b.values.len()

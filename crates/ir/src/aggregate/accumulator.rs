@@ -15,7 +15,7 @@ use crate::function::text_edit::bounded;
 use crate::function::{arithmetic, float};
 use quintet_base::datum::{self, Datum};
 use quintet_base::value::Array;
-use quintet_base::{Bits, Interval, Multirange, Numeric, Range, SqlResult, SqlType, Value};
+use quintet_base::{Bits, Interval, Multirange, Numeric, Range, SqlResult, SqlType, Value, money};
 use std::cmp::Ordering;
 
 /// The running state of one call over one group. The caller evaluates arguments, applies FILTER,
@@ -48,6 +48,8 @@ enum State {
         count: i64,
         avg: bool,
     },
+    /// money.
+    Money { sum: Option<i64> },
     /// min and max: a value that stands in this order to the best so far replaces it.
     Extreme {
         best: Value,
@@ -276,6 +278,7 @@ impl State {
                 count: 0,
                 avg,
             },
+            SqlType::Money => State::Money { sum: None },
             _ => State::Whole {
                 sum: 0,
                 count: 0,
@@ -320,6 +323,12 @@ impl State {
             (State::Span { sum, count, .. }, [Value::Interval(value)]) => {
                 *sum = sum.add(*value)?;
                 *count += 1;
+            }
+            (State::Money { sum }, [Value::Money(value)]) => {
+                *sum = Some(match *sum {
+                    Some(sum) => money::add(sum, *value)?,
+                    None => *value,
+                });
             }
             (State::Extreme { best, wanted, ty }, [value]) => {
                 // Of equal values that look different the last one stays: 7.0 after 7.
@@ -431,6 +440,7 @@ impl State {
                 avg: true,
             } => average(&sum, count),
             State::Decimal { sum, .. } => Ok(Value::numeric(sum)),
+            State::Money { sum } => Ok(sum.map_or(Value::Null, Value::Money)),
             State::Extreme { best, .. } => Ok(best),
             State::Truth { result, .. } => Ok(result.map_or(Value::Null, Value::Bool)),
             State::Ranges { found } => Ok(match (found, ty.range_kind()) {

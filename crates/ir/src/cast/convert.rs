@@ -13,7 +13,7 @@ use quintet_base::types::TypeFamily;
 use quintet_base::value::Array;
 use quintet_base::{
     Bits, Json, Multirange as Set, Numeric, SqlError, SqlResult, SqlState, SqlType, Str, TypeMod,
-    Value, datetime, network,
+    Value, datetime, money, network,
 };
 
 fn out_of_range(ty: SqlType) -> SqlError {
@@ -78,6 +78,21 @@ pub(super) fn convert(
         },
         Json | Jsonb if from == Hstore => crate::function::pairs::to_json(&value, to, false),
         Hstore if from == TextArray => crate::function::pairs::of_array(&value),
+        Point | Lseg | Line | Box | Path | Polygon | Circle => match &value {
+            Value::Figure(figure) => {
+                let made = crate::function::geometry::convert(figure, to);
+                let made = made.unwrap_or_else(|| Err(cannot(from, to)));
+                made.map(Value::figure)
+            }
+            value => through_text(value, from, to, format),
+        },
+        Money => match value {
+            Value::Numeric(dollars) => money::from_numeric(&dollars).map(Value::Money),
+            value => match value.as_i64() {
+                Some(dollars) => money::from_integer(dollars).map(Value::Money),
+                None => through_text(&value, from, to, format),
+            },
+        },
         Inet | Cidr => match value {
             Value::Inet(inet) if to == Cidr => Ok(Value::Inet(inet.network())),
             Value::Inet(inet) => Ok(Value::Inet(inet.as_inet())),
@@ -301,6 +316,7 @@ fn float_to_integer(value: f64, to: SqlType) -> SqlResult<Value> {
 fn to_fraction(value: &Value, from: SqlType, to: SqlType) -> SqlResult<Value> {
     match to {
         SqlType::Numeric => Ok(Value::numeric(match value {
+            Value::Money(cents) => money::to_numeric(*cents),
             Value::Float4(v) => Numeric::from_f32(*v),
             Value::Float8(v) => Numeric::from_f64(*v),
             value => Numeric::from_i64(value.as_i64().ok_or_else(|| cannot(from, to))?),

@@ -16,6 +16,7 @@ use crate::cast::{common_type, is_implicit};
 use crate::eval::Host;
 use joined::{append, concatenate, fill, prepend};
 use quintet_base::array::{Array, Dimension};
+use quintet_base::types::TypeFamily;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Str, Value, text_format};
 
 use parts::{Bounds, set_element, set_slice};
@@ -790,6 +791,13 @@ pub(super) fn resolve(name: &str, args: &[SqlType]) -> Option<SqlResult<Resolved
         .iter()
         .filter(|f| f.function.name == name && f.args.len() == args.len());
     let found = fitting.find_map(|f| f.resolve(args));
+    let element = args.iter().find_map(|ty| ty.element());
+    if let Some(element) = element.filter(|ty| found.is_some() && has_no_equality(*ty))
+        && COMPARING.contains(&name)
+    {
+        let message = format!("could not identify an equality operator for type {element}");
+        return Some(Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message)));
+    }
     let untyped = found.is_none() && args.iter().all(|ty| *ty == SqlType::Unknown);
     Some(found.ok_or_else(|| match untyped {
         true => SqlError::new(
@@ -798,6 +806,21 @@ pub(super) fn resolve(name: &str, args: &[SqlType]) -> Option<SqlResult<Resolved
         ),
         false => does_not_exist(name, args),
     }))
+}
+
+/// What asks whether elements are equal.
+const COMPARING: &[&str] = &[
+    "array_position",
+    "array_positions",
+    "array_remove",
+    "array_replace",
+    "@>",
+    "<@",
+    "&&",
+];
+
+fn has_no_equality(ty: SqlType) -> bool {
+    matches!(ty, SqlType::Json | SqlType::JsonPath) || ty.family() == TypeFamily::Geometry
 }
 
 /// Every array function as it resolves for arrays of one element type.

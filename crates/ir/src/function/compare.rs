@@ -10,6 +10,7 @@ use super::{Function, Resolved, builtin as new, does_not_exist, is_not_unique};
 use crate::eval::{Host, order};
 use crate::expr::CompareOp;
 use quintet_base::SqlType::{self, *};
+use quintet_base::types::TypeFamily;
 use quintet_base::{SqlResult, Value};
 
 /// (left, right, the type both become): one row per operator that PostgreSQL has for `=`, in any
@@ -58,6 +59,7 @@ const OPERATORS: &[(&[SqlType], SqlType)] = &[
     (&[Jsonb, Jsonb], Jsonb),
     (&[Inet, Inet], Inet),
     (&[MacAddr, MacAddr], MacAddr),
+    (&[Money, Money], Money),
     (&[Bit, Bit], Bit),
     (&[VarBit, VarBit], VarBit),
     (&[TsVector, TsVector], TsVector),
@@ -158,6 +160,10 @@ pub(super) fn resolve(name: &str, args: &[SqlType]) -> Option<SqlResult<Resolved
         return None;
     };
     let op = operator(name)?;
+    // Figures have functions for it, each what is compared of its kind.
+    if left.family() == TypeFamily::Geometry || right.family() == TypeFamily::Geometry {
+        return None;
+    }
     Some(compare_type(op, left, right).map(|ty| Resolved {
         function: function(op, ty),
         args: vec![ty, ty],

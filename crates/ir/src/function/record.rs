@@ -7,6 +7,7 @@
 use super::{Function, builtin as new};
 use crate::eval::Host;
 use quintet_base::SqlType::{Bool, Int4, Record as AnyRecord, Text, Unknown};
+use quintet_base::types::TypeFamily;
 use quintet_base::{Record, SqlError, SqlResult, SqlState, SqlType, Value, text_format};
 use std::sync::Arc;
 
@@ -88,10 +89,12 @@ pub fn comparable(left: &[SqlType], right: &[SqlType]) -> SqlResult<()> {
                 "cannot compare dissimilar column types {left} and {right} at record column {number}"
             ));
         }
-        if matches!(
+        let is_figure = left.element().unwrap_or(*left).family() == TypeFamily::Geometry;
+        let is_text = matches!(
             left,
             SqlType::Json | SqlType::JsonArray | SqlType::RefCursor | SqlType::Cstring
-        ) {
+        );
+        if is_figure || is_text {
             let message = format!("could not identify a comparison function for type {left}");
             return Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message));
         }

@@ -11,7 +11,7 @@ use quintet_base::lexemes::{query_value, vector_value};
 use quintet_base::network::Family;
 use quintet_base::range::Bound;
 use quintet_base::value::Array;
-use quintet_base::{Bits, Inet, Multirange, Numeric, Range, RangeKind, SqlType, Value};
+use quintet_base::{Bits, Figure, Inet, Multirange, Numeric, Range, RangeKind, SqlType, Value};
 
 fn any_text() -> impl Strategy<Value = Value> {
     prop_oneof![
@@ -63,6 +63,23 @@ fn any_value(ty: SqlType) -> BoxedStrategy<Value> {
         SqlType::Int2 => edges(INT2).prop_map(|v| Value::Int2(v as i16)).boxed(),
         SqlType::Int4 => edges(INT4).prop_map(|v| Value::Int4(v as i32)).boxed(),
         SqlType::Int8 => edges(INT8).prop_map(Value::Int8).boxed(),
+        ty if ty.family() == quintet_base::types::TypeFamily::Geometry => {
+            let count = match ty {
+                SqlType::Point => 2,
+                SqlType::Line | SqlType::Circle => 3,
+                SqlType::Lseg | SqlType::Box => 4,
+                _ => 6,
+            };
+            (
+                prop::collection::vec(prop::sample::select(FLOATS), count),
+                any::<bool>(),
+            )
+                .prop_map(move |(numbers, closed)| {
+                    Value::figure(Figure::from_numbers(ty, closed, &numbers).unwrap())
+                })
+                .boxed()
+        }
+        SqlType::Money => edges(INT8).prop_map(Value::Money).boxed(),
         SqlType::Oid => edges(INT4).prop_map(|v| Value::Oid(v as u32)).boxed(),
         SqlType::Float4 => prop::sample::select(FLOATS)
             .prop_map(|v| Value::Float4(v as f32))

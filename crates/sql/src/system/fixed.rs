@@ -253,6 +253,8 @@ pub(super) fn category(ty: SqlType) -> (&'static str, bool) {
         TypeFamily::Integer | TypeFamily::Float | TypeFamily::Exact => {
             ("N", matches!(ty, SqlType::Float8 | SqlType::Oid))
         }
+        TypeFamily::Money => ("N", false),
+        TypeFamily::Geometry => ("G", false),
         TypeFamily::Text if ty == SqlType::InternalChar => ("Z", false),
         TypeFamily::Text => ("S", ty == SqlType::Text),
         TypeFamily::Caseless => ("S", false),
@@ -333,9 +335,9 @@ fn types(planner: &Planner) -> Vec<Vec<Value>> {
             text(category),
             flag(preferred),
             flag(true),
-            text(","),
+            text(&char::from(ty.element().unwrap_or(ty).delimiter()).to_string()),
             oid(0),
-            related(ty.element()),
+            related(ty.element().or(ty.part())),
             related(ty.array_of()),
             flag(false),
             oid(0),

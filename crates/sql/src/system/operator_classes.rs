@@ -49,6 +49,7 @@ const ORDERED: &[Class] = &[
     (10_041, "timetz_ops", 2000, 1266, true, 0),
     (10_043, "varbit_ops", 2002, 1562, true, 0),
     (10_044, "varchar_ops", 1994, 25, false, 0),
+    (10_047, "money_ops", 2099, 790, true, 0),
     (10_050, "tid_ops", 2789, 27, true, 0),
     (10_065, "uuid_ops", 2968, 2950, true, 0),
     (10_069, "enum_ops", 3522, 3500, true, 0),

@@ -847,7 +847,9 @@ fn as_value(text: &str, ty: SqlType) -> String {
         Some(kind) => kind != RangeKind::TsTz,
         None => matches!(
             family,
-            TypeFamily::Network
+            TypeFamily::Money
+                | TypeFamily::Geometry
+                | TypeFamily::Network
                 | TypeFamily::Card
                 | TypeFamily::Bits
                 | TypeFamily::Uuid
@@ -876,7 +878,8 @@ fn operand_types(symbol: &str, own: [SqlType; 2]) -> Option<[SqlType; 2]> {
     if plain_integers || native(TypeFamily::Float) {
         return Some(own);
     }
-    let comparison = crate::operator::comparison(symbol);
+    let is_figure = own.iter().any(|ty| ty.family() == TypeFamily::Geometry);
+    let comparison = crate::operator::comparison(symbol).filter(|_| !is_figure);
     if let Some(op) = comparison.or(symbol.starts_with("IS ").then_some(CompareOp::Eq)) {
         if native(TypeFamily::DateTime) {
             return Some(own);

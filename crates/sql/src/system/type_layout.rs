@@ -30,7 +30,8 @@ pub(super) fn alignment_of(ty: SqlType) -> &'static str {
     let by_eight = |ty: SqlType| match ty {
         SqlType::Record | SqlType::Composite(_) => true,
         SqlType::Range(kind) | SqlType::Multirange(kind) => kind.subtype().type_len() == 8,
-        ty => matches!(ty.type_len(), 8 | 12 | 16) && ty != SqlType::Uuid,
+        SqlType::Path | SqlType::Polygon => true,
+        ty => matches!(ty.type_len(), 8 | 12 | 16 | 24 | 32) && ty != SqlType::Uuid,
     };
     match ty.type_len() {
         1 => "c",

@@ -121,7 +121,7 @@ fn check_type(elements: Elements, ty: SqlType) -> SqlResult<()> {
 /// What a method can do nothing with is refused in PostgreSQL's words.
 ///
 /// # Errors
-/// `42704`: PostgreSQL has no hash of bits, no summary of multiranges, and trees of most types only by an extension.
+/// `42704`: PostgreSQL has no hash of bits and money, no summary of multiranges and money, and trees of most types only by an extension.
 pub(in crate::ddl) fn must_have_class(
     planner: &Planner,
     method: &str,
@@ -136,11 +136,17 @@ pub(in crate::ddl) fn must_have_class(
         ("" | "btree", _) => has_order(ty),
         ("hash", _) if !has_equality(ty) => false,
         ("hash", TypeFamily::Bits) | ("brin", TypeFamily::Multirange) => false,
+        ("hash" | "brin", TypeFamily::Money) => false,
         ("hash" | "brin", TypeFamily::Search) => false,
         ("gist", TypeFamily::Search) => {
             let error = SqlError::unsupported(format!("an index of method gist over {ty}"));
             return Err(error.hint("An index of method gin answers the same questions."));
         }
+        ("gist" | "spgist" | "brin", TypeFamily::Geometry) if has_tree(method, ty) => {
+            let what = format!("an index of method {method} over {ty}");
+            return Err(SqlError::unsupported(what));
+        }
+        ("brin", TypeFamily::Geometry) => false,
         ("gist", TypeFamily::Range | TypeFamily::Multirange) => true,
         ("gist", _) => is_ordered(ty) && has_extension(),
         ("spgist", _) => has_class(method, ty),
@@ -151,6 +157,16 @@ pub(in crate::ddl) fn must_have_class(
         true => Ok(()),
         false if method.is_empty() => Err(no_class("btree", ty)),
         false => Err(no_class(method, ty)),
+    }
+}
+
+/// Whether PostgreSQL has an index of this method over figures of a type.
+fn has_tree(method: &str, ty: SqlType) -> bool {
+    match ty {
+        SqlType::Box => true,
+        SqlType::Point | SqlType::Polygon => method != "brin",
+        SqlType::Circle => method == "gist",
+        _ => false,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::update::{with_element, with_slice};
 use crate::variables::{Shape, doubtful, field};
 use quintet_base::array::{DIMENSIONS_MAX, too_many_dimensions};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use quintet_ir::function::geometry;
 use quintet_ir::plan::Plan;
 use quintet_ir::routine::{self, Action, Into, Output};
 use quintet_ir::statement::OutputColumn;
@@ -76,6 +77,26 @@ impl Lowering<'_, '_, '_> {
             let text = self.at.typed(&value.text, SqlType::Text, TypeMod::NONE)?;
             let whole = Expr::Param(slot, ty);
             let value = self.at.apply("[hstore]:=", vec![whole, key, text])?;
+            self.at.add(Action::Assign { slot, value });
+            return Ok(());
+        }
+        if let Some(part) = ty.part() {
+            let one = match target.subscripts.as_slice() {
+                [only] if !is_slice => only.upper.as_ref(),
+                _ => None,
+            };
+            let place = one.ok_or_else(|| {
+                SqlError::unsupported("assigning to more than one part of a figure")
+            })?;
+            let place = self.at.typed(&place.text, SqlType::Int4, TypeMod::NONE)?;
+            let value = self.at.typed(&value.text, part, TypeMod::NONE)?;
+            let whole = Expr::Param(slot, ty);
+            let changed = vec![whole.clone(), place, value];
+            let changed = self.at.apply(geometry::WITH_PART, changed)?;
+            let value = Expr::Coalesce {
+                args: vec![changed, whole],
+                ty,
+            };
             self.at.add(Action::Assign { slot, value });
             return Ok(());
         }
