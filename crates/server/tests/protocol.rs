@@ -369,7 +369,7 @@ async fn parameters_that_cannot_be_read_are_refused_with_their_own_state() {
             .concat(),
             "22021",
         ),
-        (parse("", "select $1", &[790]), "0A000"),
+        (parse("", "select $1", &[774]), "0A000"),
         (parse("", "select 1; select 2", &[]), "42601"),
     ];
     for (bytes, state) in cases {
@@ -381,9 +381,9 @@ async fn parameters_that_cannot_be_read_are_refused_with_their_own_state() {
         assert!(trace.ends_with(" Z(I)"), "{trace}");
     }
     let unknown = client
-        .ask(&[parse("", "select $1", &[790]), sync()].concat())
+        .ask(&[parse("", "select $1", &[774]), sync()].concat())
         .await;
-    assert!(unknown.contains("OID 790"), "{unknown}");
+    assert!(unknown.contains("OID 774"), "{unknown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
