@@ -8,12 +8,12 @@ create function any_type(a anyrange) returns anyrange -- refused: 0A000 anyrange
 language plpgsql as $$ begin return a; end $$;
 create function another_role() returns int -- refused: 0A000 SET role
 language plpgsql set role = quintet as $$ begin return 1; end $$;
-create function takes(a money) returns int -- refused: 0A000 money
+create function takes(a macaddr8) returns int -- refused: 0A000 macaddr8
 language plpgsql as $$ begin return 1; end $$;
 create procedure declares() language plpgsql as $$
 declare
   n int;
-  i money := '1'; -- refused: 0A000 money
+  i macaddr8 := '08:00:2b:01:02:03:04:05'; -- refused: 0A000 macaddr8
 begin
   n := 1;
 end $$;
