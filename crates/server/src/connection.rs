@@ -339,7 +339,7 @@ impl Connection {
                     let answered = !self.out.is_empty();
                     self.flush().await?;
                     if answered {
-                        desks::others_now(self.session.status() != TransactionStatus::Idle);
+                        desks::others_now();
                     }
                     self.read(end).await?;
                 }

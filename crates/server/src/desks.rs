@@ -56,21 +56,16 @@ thread_local! {
     static AT_WORK: Cell<u64> = const { Cell::new(0) };
     /// How many connections the desk has.
     static CONNECTIONS: OnceCell<Arc<AtomicUsize>> = const { OnceCell::new() };
-    /// When an answer was last sent to who is in a transaction block.
-    static BLOCK_MET: Cell<u64> = const { Cell::new(0) };
 }
 
 /// How long a desk works before it gives its processor to whoever waits for one. The system lets it go on for three times as long, in
 /// which those clients wait whose thread does: with more clients than it takes to keep the processors busy that is the p99.
 const WORKS_NS: u64 = 1_000_000;
 
-/// The same for a desk with many connections, of which none was in a transaction block lately: the sooner, the shorter the longest
-/// waits. With so many there is nearly always somebody with an answer to send, so that nobody waits for there to be none. With few,
-/// whose requests come one by one, it costs throughput; so it does where others wait for rows that a transaction has locked, and for
-/// its next statement to be read here.
-const WORKS_BRIEFLY_NS: u64 = 300_000;
+/// The same for a desk with many connections: the sooner, the shorter the longest waits. There is nearly always somebody with an answer
+/// to send then, so that nobody waits for there to be none. With few, whose requests come one by one, it costs throughput.
+const WORKS_BRIEFLY_NS: u64 = 400_000;
 const MANY_CONNECTIONS: usize = 8;
-const LATELY_NS: u64 = 10_000_000;
 
 /// A rest that is shorter was none: something had come already.
 const REST_NS: u64 = 5_000;
@@ -251,34 +246,30 @@ pub(crate) async fn others_first() -> bool {
     before > 0 || COMERS.get() != comes
 }
 
-/// Lets other threads of the machine have the processor if the desk has had it for long; called by who has sent an answer, which says
-/// whether its client is in a transaction block (decision 71).
-pub(crate) fn others_now(in_block: bool) {
-    if !at_desk() {
+/// Lets other threads of the machine have the processor if the desk has had it for long; called by who has sent an answer
+/// (decision 71).
+pub(crate) fn others_now() {
+    let many = has_many_connections();
+    // With few, whoever else has an answer to send comes first.
+    if !at_desk() || (WAITING.get() > 0 && !many) {
         return;
     }
-    let now = RealClock.monotonic_nanos();
-    if in_block {
-        BLOCK_MET.set(now);
-    }
-    let due = match works_briefly(now) {
-        true => now - AT_WORK.get() >= WORKS_BRIEFLY_NS,
-        // Whoever else has an answer to send comes first.
-        false => WAITING.get() == 0 && now - AT_WORK.get() >= WORKS_NS,
+    let works = match many {
+        true => WORKS_BRIEFLY_NS,
+        false => WORKS_NS,
     };
-    if due {
+    let now = RealClock.monotonic_nanos();
+    if now - AT_WORK.get() >= works {
         quintet_rt::threads::yield_now();
         AT_WORK.set(RealClock.monotonic_nanos());
     }
 }
 
-/// See [`WORKS_BRIEFLY_NS`].
-fn works_briefly(now: u64) -> bool {
-    let connections = CONNECTIONS.with(|desk| {
+fn has_many_connections() -> bool {
+    CONNECTIONS.with(|desk| {
         desk.get()
-            .map_or(0, |connections| connections.load(Ordering::Relaxed))
-    });
-    connections >= MANY_CONNECTIONS && now - BLOCK_MET.get() >= LATELY_NS
+            .is_some_and(|connections| connections.load(Ordering::Relaxed) >= MANY_CONNECTIONS)
+    })
 }
 
 /// Whether the connection that is being polled is at its desk.
@@ -356,7 +347,7 @@ mod tests {
             AT_WORK.set(began);
             WAITING.set(waiting);
             IS.set(place);
-            others_now(false);
+            others_now();
             AT_WORK.get() != began
         };
         let long = 2 * WORKS_NS;
@@ -367,31 +358,23 @@ mod tests {
     }
 
     #[test]
-    fn with_many_connections_a_desk_works_for_less_unless_one_is_in_a_transaction_block() {
-        let now = 2 * LATELY_NS;
-        BLOCK_MET.set(0);
-        assert!(!works_briefly(now), "no desk");
+    fn with_many_connections_a_desk_works_for_less_whoever_waits_to_send() {
+        // The clock begins with the process.
+        RealClock.sleep(std::time::Duration::from_nanos(WORKS_NS));
         let connections = Arc::new(AtomicUsize::new(MANY_CONNECTIONS - 1));
         CONNECTIONS.with(|desk| desk.set(Arc::clone(&connections)).unwrap());
-        assert!(!works_briefly(now), "few");
-        connections.store(MANY_CONNECTIONS, Ordering::Relaxed);
-        assert!(works_briefly(now));
-        BLOCK_MET.set(now - LATELY_NS + 1);
-        assert!(!works_briefly(now), "a block was met");
-
-        RealClock.sleep(std::time::Duration::from_nanos(2 * LATELY_NS));
         IS.set(Some(Place::Desk));
-        WAITING.set(1);
-        let gives = |in_block| {
-            let began = RealClock.monotonic_nanos() - 2 * WORKS_BRIEFLY_NS;
+        let gives = |waiting| {
+            let began = RealClock.monotonic_nanos() - WORKS_BRIEFLY_NS;
             AT_WORK.set(began);
-            others_now(in_block);
+            WAITING.set(waiting);
+            others_now();
             AT_WORK.get() != began
         };
-        BLOCK_MET.set(0);
-        assert!(gives(false), "whoever waits to send");
-        assert!(!gives(true));
-        assert!(!gives(false), "lately");
+        assert!(!gives(0), "few");
+        connections.store(MANY_CONNECTIONS, Ordering::Relaxed);
+        assert!(gives(0));
+        assert!(gives(1));
     }
 
     fn thread() -> String {

@@ -39,9 +39,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A range: so many records, or bytes, whatever comes first. A matter of a millisecond.
-const RANGE_RECORDS: usize = 1024;
-const RANGE_BYTES: usize = 1 << 20;
+/// A range: so many records, or bytes, whatever comes first. A matter of a tenth of a millisecond, for which somebody may wait who
+/// wakes up on the same processor.
+const RANGE_RECORDS: usize = 128;
+const RANGE_BYTES: usize = 128 << 10;
 
 /// How often a range is read again because the generation was too old, before the space is given up.
 const AGAIN_MAX: u32 = 16;
@@ -50,6 +51,8 @@ const AGAIN_MAX: u32 = 16;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// No row has gone past memory for so long: a load is over, and what may have come after it.
 const LOADS_REST: Duration = Duration::from_secs(3);
+/// Between two steps beside which nobody has done anything.
+const MOMENT: Duration = Duration::from_micros(50);
 /// Longest pause in favour of others; also how long an ending may wait for this.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
@@ -367,7 +370,8 @@ fn warm(shared: &Shared, ends: impl Fn() -> bool) -> Option<Warmed> {
             WarmStep::More if shared.activity() != activity => {
                 RealClock.sleep((now() - before).min(PAUSE_MAX));
             }
-            WarmStep::More => {}
+            // Who has not come as far as to do something may wait for this very processor.
+            WarmStep::More => threads::rest(&RealClock, MOMENT),
             WarmStep::Waiting => RealClock.sleep(LOOK_EVERY),
             WarmStep::Done(mut warmed) => {
                 warmed.took = now() - begun;
