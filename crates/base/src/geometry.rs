@@ -21,6 +21,7 @@
 //! ```
 
 mod areas;
+mod circle;
 mod linear;
 mod number;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Boxes, circles, paths and polygons.
+//! Boxes, paths and polygons.
 //!
 //! Relies on: `linear`.  Promises: PostgreSQL's answers.  Does not: have holes, or more than one ring.
 
@@ -8,10 +8,9 @@ use super::number::{
 use super::{Circle, Line, Point, Rectangle, Segment};
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::value::float_order;
-use std::f64::consts::PI;
 use std::sync::Arc;
 
-fn invalid(message: &str) -> SqlError {
+pub(super) fn invalid(message: &str) -> SqlError {
     SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message.to_string())
 }
 
@@ -277,248 +276,15 @@ fn any(
     Ok(false)
 }
 
-impl Circle {
-    /// Its area.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn area(self) -> SqlResult<f64> {
-        mul(mul(self.radius, self.radius)?, PI)
-    }
+/// What is put together has no more points: 64 MiB of them, as other values that are put together have. PostgreSQL's have room for
+/// sixteen times as many.
+pub(super) const POINTS_MAX: usize = 1 << 22;
 
-    /// Twice the radius.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn diameter(self) -> SqlResult<f64> {
-        mul(self.radius, 2.0)
-    }
-
-    /// The circle at another place.
-    ///
-    /// # Errors
-    /// What `change` says.
-    pub fn moved(self, change: impl Fn(Point) -> SqlResult<Point>) -> SqlResult<Circle> {
-        Ok(Circle {
-            center: change(self.center)?,
-            ..self
-        })
-    }
-
-    /// Turned and stretched by a point.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn times(self, by: Point) -> SqlResult<Circle> {
-        Ok(Circle {
-            center: self.center.times(by)?,
-            radius: mul(self.radius, by.length()?)?,
-        })
-    }
-
-    /// The other way round.
-    ///
-    /// # Errors
-    /// `22003`, `22012`.
-    pub fn over(self, by: Point) -> SqlResult<Circle> {
-        Ok(Circle {
-            center: self.center.over(by)?,
-            radius: div(self.radius, by.length()?)?,
-        })
-    }
-
-    /// Centre and radius are the same.
-    pub fn is_same(self, other: Circle) -> bool {
-        let nowhere = self.radius.is_nan() && other.radius.is_nan();
-        let radius = nowhere || same(self.radius, other.radius);
-        radius && self.center.is_at(other.center)
-    }
-
-    /// Whether they have a point in common.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn overlaps(self, other: Circle) -> SqlResult<bool> {
-        let apart = self.center.distance(other.center)?;
-        Ok(at_most(apart, add(self.radius, other.radius)?))
-    }
-
-    /// Whether all of the other lies in it.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn contains(self, other: Circle) -> SqlResult<bool> {
-        let apart = self.center.distance(other.center)?;
-        Ok(at_most(apart, sub(self.radius, other.radius)?))
-    }
-
-    /// Whether a point lies in it, without tolerance.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn contains_point(self, point: Point) -> SqlResult<bool> {
-        Ok(self.center.distance(point)? <= self.radius)
-    }
-
-    /// How far apart their edges are.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn distance(self, other: Circle) -> SqlResult<f64> {
-        let apart = self.center.distance(other.center)?;
-        Ok(not_negative(sub(apart, add(self.radius, other.radius)?)?))
-    }
-
-    /// How far a point is from its edge; nothing if it lies within.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn distance_to_point(self, point: Point) -> SqlResult<f64> {
-        let apart = self.center.distance(point)?;
-        Ok(not_negative(sub(apart, self.radius)?))
-    }
-
-    /// The same of a polygon.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn distance_to_polygon(self, polygon: &Polygon) -> SqlResult<f64> {
-        let apart = polygon.distance_to_point(self.center)?;
-        Ok(not_negative(sub(apart, self.radius)?))
-    }
-
-    /// Left of it.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn is_left(self, other: Circle) -> SqlResult<bool> {
-        Ok(below(self.right()?, other.left()?))
-    }
-
-    /// Nothing of it is right of all of the other.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn is_over_left(self, other: Circle) -> SqlResult<bool> {
-        Ok(at_most(self.right()?, other.right()?))
-    }
-
-    /// Right of it.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn is_right(self, other: Circle) -> SqlResult<bool> {
-        Ok(above(self.left()?, other.right()?))
-    }
-
-    /// Nothing of it is left of all of the other.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn is_over_right(self, other: Circle) -> SqlResult<bool> {
-        Ok(at_least(self.left()?, other.left()?))
-    }
-
-    /// Below it.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn is_below(self, other: Circle) -> SqlResult<bool> {
-        Ok(below(self.top()?, other.bottom()?))
-    }
-
-    /// Nothing of it is above all of the other.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn is_over_below(self, other: Circle) -> SqlResult<bool> {
-        Ok(at_most(self.top()?, other.top()?))
-    }
-
-    /// Above it.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn is_above(self, other: Circle) -> SqlResult<bool> {
-        Ok(above(self.bottom()?, other.top()?))
-    }
-
-    /// Nothing of it is below all of the other.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn is_over_above(self, other: Circle) -> SqlResult<bool> {
-        Ok(at_least(self.bottom()?, other.bottom()?))
-    }
-
-    fn left(self) -> SqlResult<f64> {
-        sub(self.center.x, self.radius)
-    }
-
-    fn right(self) -> SqlResult<f64> {
-        add(self.center.x, self.radius)
-    }
-
-    fn bottom(self) -> SqlResult<f64> {
-        sub(self.center.y, self.radius)
-    }
-
-    fn top(self) -> SqlResult<f64> {
-        add(self.center.y, self.radius)
-    }
-
-    /// The box whose corners lie on it.
-    ///
-    /// # Errors
-    /// `22003`.
-    pub fn rectangle(self) -> SqlResult<Rectangle> {
-        let by = div(self.radius, 2f64.sqrt())?;
-        let by = Point::new(by, by);
-        Ok(Rectangle {
-            high: self.center.plus(by)?,
-            low: self.center.minus(by)?,
-        })
-    }
-
-    /// So many points on it, from the leftmost one clockwise.
-    ///
-    /// # Errors
-    /// `0A000` where it is a point, `22023` for less than two, `22003`.
-    pub fn polygon(self, points: i32) -> SqlResult<Polygon> {
-        if is_zero(self.radius) {
-            let message = "cannot convert circle with radius zero to polygon";
-            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-        }
-        if points < 2 {
-            return Err(invalid("must request at least 2 points"));
-        }
-        if points as usize > POINTS_MAX {
-            return Err(too_many_points());
-        }
-        let step = div(2.0 * PI, f64::from(points))?;
-        let made = (0..points).map(|number| {
-            let angle = mul(step, f64::from(number))?;
-            Ok(Point::new(
-                sub(self.center.x, mul(self.radius, angle.cos())?)?,
-                add(self.center.y, mul(self.radius, angle.sin())?)?,
-            ))
-        });
-        Ok(Polygon::new(made.collect::<SqlResult<_>>()?))
-    }
-}
-
-/// As many points as a value of PostgreSQL has room for.
-const POINTS_MAX: usize = 67_108_861;
-
-fn too_many_points() -> SqlError {
+pub(super) fn too_many_points() -> SqlError {
     SqlError::new(
         SqlState::PROGRAM_LIMIT_EXCEEDED,
         "too many points requested".to_string(),
     )
-}
-
-fn not_negative(distance: f64) -> f64 {
-    if distance < 0.0 { 0.0 } else { distance }
 }
 
 /// Points in a row, joined by segments; the last with the first if it is closed. It has one point at least.
@@ -663,11 +429,11 @@ impl Path {
         if self.closed || other.closed {
             return Ok(None);
         }
-        let points = [self.points(), other.points()].concat();
-        match points.len() > POINTS_MAX {
-            true => Err(too_many_points()),
-            false => Ok(Some(Path::new(points, false))),
+        if self.points.len() + other.points.len() > POINTS_MAX {
+            return Err(too_many_points());
         }
+        let points = [self.points(), other.points()].concat();
+        Ok(Some(Path::new(points, false)))
     }
 
     /// What becomes of its points.

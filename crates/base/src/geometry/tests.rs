@@ -195,3 +195,20 @@ proptest! {
         prop_assert!(p.times(by).unwrap().over(by).unwrap().is_at(p));
     }
 }
+
+/// One value may not take all memory there is.
+#[test]
+fn a_figure_that_is_put_together_has_so_many_points_at_most() {
+    let unit = Circle {
+        center: Point::new(0.0, 0.0),
+        radius: 1.0,
+    };
+    let most = 1 << 22;
+    let polygon = unit.polygon(most).unwrap();
+    assert_eq!(polygon.points().len(), most as usize);
+    let refused = unit.polygon(most + 1).unwrap_err();
+    assert_eq!(refused.state, SqlState::PROGRAM_LIMIT_EXCEEDED);
+    let half = Path::new(polygon.points().to_vec(), false);
+    let refused = half.joined(&half).unwrap_err();
+    assert_eq!(refused.state, SqlState::PROGRAM_LIMIT_EXCEEDED);
+}

@@ -1,7 +1,7 @@
 //! Foreign keys as PostgreSQL lists them: one for each partition of the table that has it, and one for each of the table that it refers to.
 //!
-//! Relies on: the catalogue, `indexes` for what partitions have of an index.  Promises: each has a number that no other object has, and a name
-//! that is free in its table's schema.  Does not: do anything; a key of a divided table is one key.
+//! Relies on: the catalogue, `indexes` for what partitions have of an index.  Promises: each has a number that no other object has, as long as a table has
+//! and is referred to by 64 of them at most, and a name that is free in its table's schema.  Does not: do anything; a key of a divided table is one key.
 
 use super::indexes::{OF_A_PART, part_indexes};
 use super::primary_key_oid;
