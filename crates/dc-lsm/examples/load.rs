@@ -112,7 +112,7 @@ fn key(number: u64) -> Bytes {
     format!("{number:016}").into()
 }
 
-fn put(number: u64, position: u64, random: &mut Rand) -> Operation {
+fn put(number: u64, position: u64, random: &mut Rand) -> Operation<'static> {
     let mut value = vec![b'x'; VALUE_BYTES];
     for chunk in value[..VALUE_BYTES / 2].chunks_mut(8) {
         chunk.copy_from_slice(&random.next_u64().to_le_bytes()[..chunk.len()]);

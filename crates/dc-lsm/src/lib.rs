@@ -19,7 +19,7 @@
 //! handful of syncs per space and merge instead of per merge.
 //!
 //! **Runs are tablets from the beginning**, not inserted: a run's sorted tablets are written straight to disk,
-//! never holding more than a block of it, and then the tree takes all of them in at once on top of what it
+//! never holding more than a few blocks of it, and then the tree takes all of them in at once on top of what it
 //! has; overlapping keys and removals are allowed. So a merge is taken whole or not at all, is
 //! durable when it returns, and write buffers need no bound. A checkpoint only replaces the
 //! manifest.
@@ -42,7 +42,7 @@
 //! | `files`, `again` | reads of the files, and which blocks are worth keeping |
 //! | `pages` | what the system keeps of the files |
 //! | `space` | one tree: merge, pins, compaction, leftovers |
-//! | `writing` | the tablets of a run |
+//! | `writing`, `tablet_writer`, `output` | the tablets of a run |
 //! | `patience` | whether a tree is compacted now or later |
 //! | `versions` | whose turn it is to write a tree's next version |
 //! | `compactor` | the background thread, its queue and its rests |
@@ -60,12 +60,14 @@ mod fault;
 mod files;
 mod generation;
 mod manifest;
+mod output;
 mod pages;
 mod patience;
 mod record;
 mod space;
 mod store;
 mod tablet;
+mod tablet_writer;
 mod tablets;
 mod versions;
 mod writing;

@@ -8,7 +8,7 @@
 //! | 0 | 8 | position, little-endian |
 //! | 8 | all others | value |
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use lsm_tree::Slice;
 use quintet_base::Lsn;
 use quintet_dc::Record;
@@ -20,11 +20,10 @@ pub(crate) fn encoded_len(value: &[u8]) -> usize {
     POSITION_BYTES + value.len()
 }
 
-/// A record in a part of `within`, which shares its memory with what was there.
-pub(crate) fn encode(within: &mut BytesMut, position: Lsn, value: &[u8]) -> Slice {
-    within.extend_from_slice(&position.0.to_le_bytes());
-    within.extend_from_slice(value);
-    within.split().freeze().into()
+/// Puts a record behind what is there.
+pub(crate) fn encode(into: &mut Vec<u8>, position: Lsn, value: &[u8]) {
+    into.extend_from_slice(&position.0.to_le_bytes());
+    into.extend_from_slice(value);
 }
 
 /// `None` if it is too short to be a record.
@@ -44,9 +43,11 @@ mod tests {
 
     #[test]
     fn records_survive_the_way_through_bytes() {
-        let mut within = BytesMut::new();
         for value in [&b""[..], b"v", &[0xFF; 300]] {
-            let record = decode(encode(&mut within, Lsn(0x0102_0304_0506_0708), value)).unwrap();
+            let mut encoded = Vec::new();
+            encode(&mut encoded, Lsn(0x0102_0304_0506_0708), value);
+            assert_eq!(encoded.len(), encoded_len(value));
+            let record = decode(encoded.into()).unwrap();
             assert_eq!(
                 record,
                 Record {

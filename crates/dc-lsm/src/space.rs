@@ -31,7 +31,6 @@ use lsm_tree::config::{
     BlockSizePolicy, BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry,
     PinningPolicy,
 };
-use lsm_tree::table::Writer;
 use lsm_tree::{
     AbstractTree, AnyTree, Cache, DescriptorTable, SeqNo, SequenceNumberCounter, Table, TableId,
 };
@@ -337,7 +336,7 @@ impl Space {
     /// Takes a run. `reserve` is told the highest position in it before the run becomes visible.
     pub(crate) fn merge(
         &self,
-        run: &mut dyn Iterator<Item = Operation>,
+        run: &mut dyn Iterator<Item = Operation<'_>>,
         reserve: &dyn Fn(Lsn) -> Result<(), Error>,
     ) -> Result<MergeReport, Error> {
         let mut merging = self.merging.lock();
@@ -367,7 +366,7 @@ impl Space {
     fn ingest(
         &self,
         merging: &Merging,
-        run: &mut dyn Iterator<Item = Operation>,
+        run: &mut dyn Iterator<Item = Operation<'_>>,
         reserve: &dyn Fn(Lsn) -> Result<(), Error>,
     ) -> Result<(MergeReport, Lsn), Error> {
         let high = merging.high;
@@ -418,8 +417,8 @@ impl Space {
                 None => writing.insert(self.writing(Among::of(&self.tree, &key))),
             };
             match change {
-                Change::Put(value) => writing.put(key, position, &value),
-                Change::Remove => writing.remove(key),
+                Change::Put(value) => writing.put(&key, position, &value),
+                Change::Remove => writing.remove(&key),
             }
             .map_err(failed)?;
             report.applied += 1;
@@ -687,22 +686,13 @@ impl Drop for Space {
 /// the block's own index it still fits into a page, and so into the allocator's class of 4 KiB. In the
 /// next class a cached block takes twice its bytes (24 MiB of blocks of 4,150 bytes: 55 MiB
 /// resident, of 3,900 bytes: 33).
-const BLOCK_BYTES: u32 = 3900;
+pub(crate) const BLOCK_BYTES: u32 = 3900;
 
 /// The deepest level; see `tablets` for why it has no filters.
 const DEEPEST: usize = 6;
 
 /// Of each level that has filters.
-const FILTER: BloomConstructionPolicy = BloomConstructionPolicy::BitsPerKey(10.0);
-
-/// As [`Space::open_tree`] has it.
-pub(crate) fn as_configured(writer: Writer) -> Writer {
-    writer
-        .use_data_block_size(BLOCK_BYTES)
-        .use_bloom_policy(FILTER)
-        .use_partitioned_index()
-        .use_partitioned_filter()
-}
+pub(crate) const FILTER: BloomConstructionPolicy = BloomConstructionPolicy::BitsPerKey(10.0);
 
 fn filters() -> FilterPolicy {
     let mut levels = vec![FilterPolicyEntry::Bloom(FILTER); DEEPEST];

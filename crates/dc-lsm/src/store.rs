@@ -171,7 +171,7 @@ impl DataComponent for LsmStore {
     fn merge(
         &self,
         id: SpaceId,
-        run: &mut dyn Iterator<Item = Operation>,
+        run: &mut dyn Iterator<Item = Operation<'_>>,
     ) -> Result<MergeReport, Error> {
         let inner = &*self.inner;
         let mut run = run.peekable();

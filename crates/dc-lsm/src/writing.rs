@@ -11,24 +11,16 @@
 
 use crate::config::Compression;
 use crate::record;
-use bytes::{Bytes, BytesMut};
-use lsm_tree::table::Writer;
-use lsm_tree::{
-    AbstractTree, AnyTree, Checksum, CompressionType, InternalValue, Slice, TableId, ValueType,
-};
+use crate::tablet_writer::TabletWriter;
+use lsm_tree::{AbstractTree, AnyTree, Checksum, CompressionType, Slice};
 use quintet_base::Lsn;
+use quintet_rt::{Disk, RealDisk};
 use std::path::{Path, PathBuf};
-
-/// What a file says of where it belongs, as the tree's own runs say it; nothing reads it.
-const INITIAL_LEVEL: u8 = 6;
 
 /// How many tablets of a compaction one of a run may be, before compression: the tree counts those of the newest runs, and
 /// those of a run that is merged as a whole are no better for being small.
 const ABOVE_ALL_TABLETS: u64 = 2;
 const AMONG_OTHERS_TABLETS: u64 = 4;
-
-/// How much memory is asked for at once to encode records in.
-const ENCODED_BYTES: usize = 64 * 1024;
 
 /// See the header.
 pub(crate) struct Writing<'a> {
@@ -38,10 +30,17 @@ pub(crate) struct Writing<'a> {
     tablet_bytes: u64,
     compression: CompressionType,
     /// The one that is being written.
-    writer: Option<(Writer, u64)>,
+    tablet: Option<Open>,
     /// Those that are finished.
     tablets: Vec<Written>,
-    encoded: BytesMut,
+}
+
+/// A tablet that is being written.
+struct Open {
+    path: PathBuf,
+    writer: TabletWriter,
+    /// Of keys and values.
+    bytes: u64,
 }
 
 /// A tablet that is durable, and not yet in the tree.
@@ -93,58 +92,37 @@ impl<'a> Writing<'a> {
             folder: folder.to_path_buf(),
             tablet_bytes: tablet_bytes * tablets,
             compression,
-            writer: None,
+            tablet: None,
             tablets: Vec::new(),
-            encoded: BytesMut::new(),
         }
     }
 
-    pub fn put(&mut self, key: Bytes, position: Lsn, value: &[u8]) -> lsm_tree::Result<()> {
-        let need = record::encoded_len(value);
-        if self.encoded.capacity() < need {
-            self.encoded = BytesMut::with_capacity(need.max(ENCODED_BYTES));
+    pub fn put(&mut self, key: &[u8], position: Lsn, value: &[u8]) -> lsm_tree::Result<()> {
+        self.write(key, Some((position, value)))
+    }
+
+    pub fn remove(&mut self, key: &[u8]) -> lsm_tree::Result<()> {
+        self.write(key, None)
+    }
+
+    fn write(&mut self, key: &[u8], record: Option<(Lsn, &[u8])>) -> lsm_tree::Result<()> {
+        if (self.tablet.as_ref()).is_some_and(|tablet| tablet.bytes >= self.tablet_bytes) {
+            self.close()?;
         }
-        let value = record::encode(&mut self.encoded, position, value);
-        self.write(key, value, ValueType::Value)
-    }
-
-    pub fn remove(&mut self, key: Bytes) -> lsm_tree::Result<()> {
-        self.write(key, Slice::empty(), ValueType::Tombstone)
-    }
-
-    fn write(&mut self, key: Bytes, value: Slice, kind: ValueType) -> lsm_tree::Result<()> {
-        let bytes = (key.len() + value.len()) as u64;
-        let (writer, written) = match self.writer.take() {
-            Some((writer, written)) if written < self.tablet_bytes => {
-                self.writer.insert((writer, written))
-            }
-            full => {
-                if let Some((writer, _)) = full {
-                    self.close(writer)?;
-                }
-                let writer = self.open()?;
-                self.writer.insert((writer, 0))
-            }
+        // Where it is: it is some hundreds of bytes.
+        let tablet = match &mut self.tablet {
+            Some(tablet) => tablet,
+            none => none.insert(open(self.tree, &self.folder, self.compression)?),
         };
-        *written += bytes;
-        // The tablet says which merge it is of.
-        writer.write(InternalValue::from_components(key, value, 0, kind))
+        let value_bytes = record.map_or(0, |(_, value)| record::encoded_len(value));
+        tablet.bytes += (key.len() + value_bytes) as u64;
+        tablet.writer.write(key, record)
     }
 
-    /// As the tree's configuration has it (`space`), but for what the header says.
-    fn open(&self) -> lsm_tree::Result<Writer> {
-        let number = self.tree.get_next_table_id();
-        let writer = Writer::new(self.path(number), number, INITIAL_LEVEL)?;
-        Ok(crate::space::as_configured(writer).use_data_block_compression(self.compression))
-    }
-
-    fn path(&self, number: TableId) -> PathBuf {
-        self.folder.join(number.to_string())
-    }
-
-    fn close(&mut self, writer: Writer) -> lsm_tree::Result<()> {
-        if let Some((number, checksum)) = writer.finish()? {
-            let path = self.path(number);
+    /// Ends the tablet that is being written, if there is one.
+    fn close(&mut self) -> lsm_tree::Result<()> {
+        if let Some(Open { path, writer, .. }) = self.tablet.take() {
+            let checksum = writer.finish()?;
             self.tablets.push(Written { path, checksum });
         }
         Ok(())
@@ -152,11 +130,21 @@ impl<'a> Writing<'a> {
 
     /// In the order of their keys.
     pub fn finish(mut self) -> lsm_tree::Result<Vec<Written>> {
-        if let Some((writer, _)) = self.writer.take() {
-            self.close(writer)?;
-        }
+        self.close()?;
+        let named = RealDisk.sync_dir(&self.folder);
+        named.map_err(|error| error.source)?;
         Ok(self.tablets)
     }
+}
+
+fn open(tree: &AnyTree, folder: &Path, compression: CompressionType) -> lsm_tree::Result<Open> {
+    let number = tree.get_next_table_id();
+    let path = folder.join(number.to_string());
+    Ok(Open {
+        writer: TabletWriter::create(&path, number, compression)?,
+        path,
+        bytes: 0,
+    })
 }
 
 #[cfg(test)]

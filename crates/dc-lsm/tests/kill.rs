@@ -194,11 +194,12 @@ fn apply(state: &mut State, round: u64) {
         for operation in run(round, space) {
             match operation.change {
                 Change::Put(value) => {
-                    let position = operation.position;
-                    records.insert(operation.key, Record { position, value });
+                    let (position, value) = (operation.position, value.into_bytes());
+                    let key = operation.key.into_bytes();
+                    records.insert(key, Record { position, value });
                 }
                 Change::Remove => {
-                    records.remove(&operation.key);
+                    records.remove(&*operation.key);
                 }
             }
         }
@@ -214,7 +215,7 @@ fn key(number: u64) -> Bytes {
 }
 
 /// The run of a round: up to 150 keys, a fifth of them removed.
-fn run(round: u64, space: SpaceId) -> Vec<Operation> {
+fn run(round: u64, space: SpaceId) -> Vec<Operation<'static>> {
     let mut random = Rand::seeded(round * 10 + u64::from(space.0));
     let mut run = BTreeMap::new();
     for _ in 0..random.below(150) {
@@ -226,8 +227,8 @@ fn run(round: u64, space: SpaceId) -> Vec<Operation> {
         };
         run.insert(key(random.below(KEYS)), change);
     }
-    let operation = |(key, change)| Operation {
-        key,
+    let operation = |(key, change): (Bytes, _)| Operation {
+        key: key.into(),
         position: Lsn(round),
         change,
     };

@@ -79,20 +79,20 @@ fn key(number: u32) -> Bytes {
     format!("key-{number:06}").into()
 }
 
-fn put(number: u32, position: u64, value: &str) -> Operation {
+fn put(number: u32, position: u64, value: &str) -> Operation<'static> {
     Operation::put(key(number), Lsn(position), value.to_owned())
 }
 
-fn remove(number: u32, position: u64) -> Operation {
+fn remove(number: u32, position: u64) -> Operation<'static> {
     Operation::remove(key(number), Lsn(position))
 }
 
 /// Puts for a range of keys at one position, each with the same value.
-fn puts(numbers: std::ops::Range<u32>, position: u64, value: &str) -> Vec<Operation> {
+fn puts(numbers: std::ops::Range<u32>, position: u64, value: &str) -> Vec<Operation<'static>> {
     numbers.map(|number| put(number, position, value)).collect()
 }
 
-fn merge(store: &Arc<dyn DataComponent>, space: SpaceId, run: &[Operation]) {
+fn merge(store: &Arc<dyn DataComponent>, space: SpaceId, run: &[Operation<'_>]) {
     let report = store.merge(space, &mut run.iter().cloned()).unwrap();
     assert_eq!(
         report.applied + report.skipped,

@@ -36,7 +36,7 @@ use crate::error::Error;
 use bytes::Bytes;
 use quintet_base::{Lsn, SpaceId};
 use std::any::Any;
-use std::ops::Bound;
+use std::ops::{Bound, Deref};
 use std::sync::Arc;
 
 /// Longest key any store takes. Above `base::limits::KEY_BYTES_MAX`, so that a limit broken above
@@ -55,40 +55,102 @@ pub struct Record {
     pub value: Bytes,
 }
 
+/// Bytes that an operation brings: lent until the merge has returned, or its own. A store copies what it keeps.
+#[derive(Clone, Debug)]
+pub enum Brought<'a> {
+    /// Of whoever makes the run: nothing is copied, and nothing is counted, for a store that writes them away at once.
+    Lent(&'a [u8]),
+    /// Of the operation.
+    Owned(Bytes),
+}
+
+impl Brought<'_> {
+    /// To be kept.
+    pub fn into_bytes(self) -> Bytes {
+        match self {
+            Brought::Lent(bytes) => Bytes::copy_from_slice(bytes),
+            Brought::Owned(bytes) => bytes,
+        }
+    }
+}
+
+impl Deref for Brought<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Brought::Lent(bytes) => bytes,
+            Brought::Owned(bytes) => bytes,
+        }
+    }
+}
+
+impl PartialEq for Brought<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Brought<'_> {}
+
+impl From<Bytes> for Brought<'_> {
+    fn from(bytes: Bytes) -> Self {
+        Brought::Owned(bytes)
+    }
+}
+
+impl From<Vec<u8>> for Brought<'_> {
+    fn from(bytes: Vec<u8>) -> Self {
+        Brought::Owned(bytes.into())
+    }
+}
+
 /// What an operation does to its key.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Change {
+pub enum Change<'a> {
     /// The record has this value from now on.
-    Put(Bytes),
+    Put(Brought<'a>),
     /// There is no record from now on.
     Remove,
 }
 
 /// One step of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Operation {
+pub struct Operation<'a> {
     /// Whose record.
-    pub key: Bytes,
+    pub key: Brought<'a>,
     /// Where in the log the change is.
     pub position: Lsn,
     /// The change.
-    pub change: Change,
+    pub change: Change<'a>,
 }
 
-impl Operation {
-    /// A put.
-    pub fn put(key: impl Into<Bytes>, position: Lsn, value: impl Into<Bytes>) -> Operation {
+impl Operation<'_> {
+    /// The same with bytes of its own, to be kept.
+    pub fn into_owned(self) -> Operation<'static> {
         Operation {
-            key: key.into(),
+            key: Brought::Owned(self.key.into_bytes()),
+            position: self.position,
+            change: match self.change {
+                Change::Put(value) => Change::Put(Brought::Owned(value.into_bytes())),
+                Change::Remove => Change::Remove,
+            },
+        }
+    }
+
+    /// A put of bytes of its own.
+    pub fn put(key: impl Into<Bytes>, position: Lsn, value: impl Into<Bytes>) -> Self {
+        Operation {
+            key: Brought::Owned(key.into()),
             position,
-            change: Change::Put(value.into()),
+            change: Change::Put(Brought::Owned(value.into())),
         }
     }
 
     /// A removal.
-    pub fn remove(key: impl Into<Bytes>, position: Lsn) -> Operation {
+    pub fn remove(key: impl Into<Bytes>, position: Lsn) -> Self {
         Operation {
-            key: key.into(),
+            key: Brought::Owned(key.into()),
             position,
             change: Change::Remove,
         }
@@ -292,7 +354,7 @@ pub trait DataComponent: Send + Sync {
     fn merge(
         &self,
         space: SpaceId,
-        run: &mut dyn Iterator<Item = Operation>,
+        run: &mut dyn Iterator<Item = Operation<'_>>,
     ) -> Result<MergeReport, Error>;
 
     /// Makes every merge and drop that has returned durable, and `redo_start` with them, in one

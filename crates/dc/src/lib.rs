@@ -29,8 +29,8 @@ pub mod memory;
 mod sorted;
 
 pub use contract::{
-    Change, DataComponent, DcStats, Direction, Generation, KeyRange, MergeReport, Operation,
-    Record, RecordScan,
+    Brought, Change, DataComponent, DcStats, Direction, Generation, KeyRange, MergeReport,
+    Operation, Record, RecordScan,
 };
 pub use error::Error;
 pub use memory::{MemoryMedium, MemoryStore};

@@ -81,7 +81,7 @@ impl DataComponent for MemoryStore {
     fn merge(
         &self,
         space: SpaceId,
-        run: &mut dyn Iterator<Item = Operation>,
+        run: &mut dyn Iterator<Item = Operation<'_>>,
     ) -> Result<MergeReport, Error> {
         // The run is the caller's code and may be slow, so it is read without the lock; nobody
         // else changes this space meanwhile (one merge per space at a time).

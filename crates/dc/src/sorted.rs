@@ -41,7 +41,7 @@ impl Sorted {
     /// is in the result, since there is none.
     pub(crate) fn merged(
         &self,
-        run: &mut dyn Iterator<Item = Operation>,
+        run: &mut dyn Iterator<Item = Operation<'_>>,
     ) -> Result<(Sorted, MergeReport), Error> {
         let mut report = MergeReport::default();
         let mut run = run.peekable();
@@ -170,12 +170,12 @@ impl Sorted {
     }
 }
 
-fn is_before(key: &Bytes, end: Option<&Bytes>) -> bool {
+fn is_before(key: &[u8], end: Option<&Bytes>) -> bool {
     end.is_none_or(|end| key < end)
 }
 
 /// Merges the part of the run that lies before `end` with one leaf and adds the leaves that result.
-fn merge_leaf<I: Iterator<Item = Operation>>(
+fn merge_leaf<'a, I: Iterator<Item = Operation<'a>>>(
     leaf: &Leaf,
     end: Option<&Bytes>,
     run: &mut Peekable<I>,
@@ -187,28 +187,31 @@ fn merge_leaf<I: Iterator<Item = Operation>>(
     let mut old = leaf.iter().peekable();
     while let Some(operation) = run.next_if(|operation| is_before(&operation.key, end)) {
         operation.check(previous.as_deref().unwrap_or_default())?;
-        *previous = Some(operation.key.clone());
-        while let Some(kept) = old.next_if(|(key, _)| *key < operation.key) {
+        let Operation {
+            key,
+            position,
+            change,
+        } = operation;
+        let key = key.into_bytes();
+        *previous = Some(key.clone());
+        while let Some(kept) = old.next_if(|(known, _)| *known < key) {
             push(&mut out, kept.clone(), into);
         }
-        report.bytes += operation.key.len() as u64;
-        if let Change::Put(value) = &operation.change {
+        report.bytes += key.len() as u64;
+        if let Change::Put(value) = &change {
             report.bytes += value.len() as u64;
         }
-        if let Some(stored) = old.next_if(|(key, _)| *key == operation.key)
-            && operation.position <= stored.1.position
+        if let Some(stored) = old.next_if(|(known, _)| *known == key)
+            && position <= stored.1.position
         {
             report.skipped += 1;
             push(&mut out, stored.clone(), into);
             continue;
         }
         report.applied += 1;
-        if let Change::Put(value) = operation.change {
-            let record = Record {
-                position: operation.position,
-                value,
-            };
-            push(&mut out, (operation.key, record), into);
+        if let Change::Put(value) = change {
+            let value = value.into_bytes();
+            push(&mut out, (key, Record { position, value }), into);
         }
     }
     for kept in old {
@@ -279,7 +282,7 @@ mod tests {
         number.to_be_bytes().to_vec().into()
     }
 
-    fn puts(numbers: impl Iterator<Item = u32>, position: u64) -> Vec<Operation> {
+    fn puts(numbers: impl Iterator<Item = u32>, position: u64) -> Vec<Operation<'static>> {
         numbers
             .map(|n| Operation::put(key(n), Lsn(position), n.to_string()))
             .collect()

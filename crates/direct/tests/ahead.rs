@@ -44,7 +44,7 @@ impl DataComponent for Noting {
     fn merge(
         &self,
         space: SpaceId,
-        run: &mut dyn Iterator<Item = Operation>,
+        run: &mut dyn Iterator<Item = Operation<'_>>,
     ) -> Result<MergeReport, Error> {
         self.store.merge(space, run)
     }

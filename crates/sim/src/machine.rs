@@ -21,7 +21,7 @@ pub(crate) struct Machine {
     pub medium: MemoryMedium,
     pub clock: Arc<SimClock>,
     /// Runs that the store kept although it did not have to.
-    survived: Vec<(SpaceId, Vec<Operation>)>,
+    survived: Vec<(SpaceId, Vec<Operation<'static>>)>,
 }
 
 /// A process: from an opening to a crash.

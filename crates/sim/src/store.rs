@@ -25,7 +25,7 @@ struct State {
     /// Until then nothing fails.
     planned: Option<Fault>,
     /// Runs since the last checkpoint.
-    since: Vec<(SpaceId, Vec<Operation>)>,
+    since: Vec<(SpaceId, Vec<Operation<'static>>)>,
 }
 
 /// The store; see the file's header.
@@ -41,7 +41,7 @@ fn full() -> Error {
 
 impl Rocky {
     /// The store as a crash has left it: what the medium holds, and some of the runs after that.
-    pub fn open(medium: &MemoryMedium, survived: Vec<(SpaceId, Vec<Operation>)>) -> Rocky {
+    pub fn open(medium: &MemoryMedium, survived: Vec<(SpaceId, Vec<Operation<'static>>)>) -> Rocky {
         let store = MemoryStore::open(medium);
         for (space, run) in survived {
             // The positions only rise, run by run, as they were merged before.
@@ -63,7 +63,7 @@ impl Rocky {
     }
 
     /// What of the runs since the last checkpoint a crash leaves.
-    pub fn survivors(&self, rand: &mut Rand) -> Vec<(SpaceId, Vec<Operation>)> {
+    pub fn survivors(&self, rand: &mut Rand) -> Vec<(SpaceId, Vec<Operation<'static>>)> {
         let mut runs = std::mem::take(&mut self.state().since);
         match rand.below(3) {
             0 => runs.clear(),
@@ -98,9 +98,9 @@ impl DataComponent for Rocky {
     fn merge(
         &self,
         space: SpaceId,
-        run: &mut dyn Iterator<Item = Operation>,
+        run: &mut dyn Iterator<Item = Operation<'_>>,
     ) -> Result<MergeReport, Error> {
-        let mut run: Vec<Operation> = run.collect();
+        let mut run: Vec<Operation<'static>> = run.map(Operation::into_owned).collect();
         let fault = self.fails(|fault| matches!(fault, Fault::Merge(_)));
         if let Some(Fault::Merge(part)) = fault {
             run.truncate(part as usize);

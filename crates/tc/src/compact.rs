@@ -44,7 +44,7 @@ use foldhash::fast::FixedState;
 use pace::Pace;
 use past::Past;
 use quintet_base::{Bytes, Lsn, SpaceId, Timestamp};
-use quintet_dc::{self as dc, Operation};
+use quintet_dc::{self as dc, Brought, Operation};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,6 +58,9 @@ const MERGE: (f64, f64) = (LOG.1, 1.0);
 
 /// How far ahead the log is asked for: what is found in it meanwhile takes longer than memory does.
 const LOG_AHEAD_BYTES: usize = 2048;
+
+/// Records that are looked up at a time: some 20 µs of work, in which nothing that others free is freed.
+const LOOKED_UP_TOGETHER: usize = 4 * TOGETHER;
 
 /// A change that is not marked is passed over in about so much less time than a marked one takes.
 const MARKED_TAKES: usize = 8;
@@ -152,7 +155,7 @@ fn post_from(
     sim::at(Point::Counted);
     let from = posted.max(Timestamp(shared.log.reclaimed().0));
     let log_bytes = frozen.0.saturating_sub(from.0);
-    let mut under_way = UnderWay::default();
+    let mut met = Vec::with_capacity(LOOKED_UP_TOGETHER);
     let mut passed = 0;
     for (lsn, payload) in shared.log.memory(Lsn(from.0), redo_start) {
         let record = CommitRecord::own(payload);
@@ -169,8 +172,10 @@ fn post_from(
             if marked {
                 passed += MARKED_TAKES;
                 let hash = crate::table::hash(space, key);
-                if under_way.take(Met { space, key, hash }) {
-                    under_way.go_on(&mut settling);
+                met.push(Met { space, key, hash });
+                if met.len() == LOOKED_UP_TOGETHER {
+                    settling.settle_all(&met);
+                    met.clear();
                 }
             }
             if passed >= TOGETHER * MARKED_TAKES {
@@ -180,9 +185,7 @@ fn post_from(
             }
         }
     }
-    while !under_way.is_empty() {
-        under_way.go_on(&mut settling);
-    }
+    settling.settle_all(&met);
     for (space, key) in carried {
         settling.settle_carried(*space, key, from);
     }
@@ -194,25 +197,19 @@ fn post_from(
     } = settling;
     past.join(&mut dirty);
     let (mut merged, rows_at_most) = (0, (dirty.len() + past.len()) as u64);
-    for (space, pieces) in past.runs() {
-        let mut run = pieces.flat_map(|piece| {
-            merged += piece.len() as u64;
+    let mut go_on = || {
+        merged += 1;
+        if merged % TOGETHER as u64 == 0 {
             pace.is_at(MERGE, merged, rows_at_most);
             pace.after(TOGETHER);
-            piece
-        });
-        shared.store.merge(space, &mut run)?;
-        drop(run);
+        }
+    };
+    for (space, run) in past.runs() {
+        shared.store.merge(space, &mut run.inspect(|_| go_on()))?;
         sim::at(Point::Merged);
     }
     while let Some((space, rows)) = dirty.next_space(|| pace.pause()) {
-        let run = rows.chunks(TOGETHER).flat_map(|rows| {
-            merged += rows.len() as u64;
-            pace.is_at(MERGE, merged, rows_at_most);
-            pace.after(TOGETHER);
-            rows.clone().for_each(bring_bytes);
-            copies(rows)
-        });
+        let run = rows.rows().inspect(|_| go_on());
         let mut run = run.filter_map(|row| operation(shared, space, row, frozen, &mut removed));
         shared.store.merge(space, &mut run)?;
         drop(run);
@@ -270,94 +267,72 @@ struct Met<'a> {
     hash: u64,
 }
 
-/// Records that are on their way from memory: looking them up is nothing but misses, and one after the
-/// other they took a third of two processors beside TPC-C. Of each [`TOGETHER`] of them the cache is asked for the places
-/// of their hashes, when the next ones come for the entries, then for the rows that the frozen state shows and for older versions, and
-/// then they are looked at.
-#[derive(Default)]
-struct UnderWay<'a> {
-    /// By what the cache was last asked for: nothing, places, entries, the newest row, the one below.
-    stages: [Vec<Met<'a>>; 5],
-}
-
-impl<'a> UnderWay<'a> {
-    /// One more. True: it is time to go on.
-    fn take(&mut self, met: Met<'a>) -> bool {
-        self.stages[0].push(met);
-        self.stages[0].len() == TOGETHER
-    }
-
-    fn is_empty(&self) -> bool {
-        self.stages.iter().all(Vec::is_empty)
-    }
-
-    /// Each a step further, in the order in which they came.
-    fn go_on(&mut self, settling: &mut Settling<'a>) {
-        let [nothing, places, entries, second, third] = &mut self.stages;
-        settling.settle(third);
-        third.clear();
+impl<'a> Settling<'a> {
+    /// Does to the records of marked changes what has to be done to them, in the order in which they come.
+    ///
+    /// Looking them up is nothing but misses, and one after the other they took a third of two processors beside TPC-C. So the cache is asked
+    /// for the places of all hashes, then for the entries, then for the rows that the frozen state shows and for older versions.
+    fn settle_all(&mut self, met: &[Met<'a>]) {
         let guard = quintet_index::pin();
-        let (table, frozen) = (&settling.shared.table, settling.frozen);
-        for (met, depth) in [(second, Depth::Second), (entries, Depth::First)] {
-            for Met { hash, .. } in met {
-                if let Some(entry) = table.find_likely(*hash, &guard) {
-                    entry.bring_shown(frozen, depth, &guard);
-                }
-            }
-        }
-        for Met { hash, .. } in places {
-            table.prefetch_entry(*hash, &guard);
-        }
-        for Met { hash, .. } in nothing {
+        let (table, frozen) = (&self.shared.table, self.frozen);
+        for Met { hash, .. } in met {
             table.prefetch(*hash, &guard);
         }
-        // What was settled lends its memory to those who come.
-        self.stages.rotate_right(1);
-    }
-}
-
-impl<'a> Settling<'a> {
-    /// See [`UnderWay`].
-    fn settle(&mut self, met: &[Met<'a>]) {
-        let shared = self.shared;
-        for Met { space, key, hash } in met {
-            let guard = quintet_index::pin();
-            let Some(entry) = shared.table.find(*hash, *space, key, &guard) else {
-                continue;
-            };
-            let found = entry.read_at(self.frozen, &shared.seats, &guard);
-            let state = match found {
-                // Named before it is copied. A pass that has failed may have copied it, for as long as the version is read.
-                Found::Row(row, at) => match shared.log.lasting(row) {
-                    Some(row) => State::At(at, Some(row)),
-                    None => State::Unknown,
-                },
-                Found::Removed(at) => State::At(at, None),
-                Found::Below => continue,
-            };
-            if !self.tend(entry, &guard) || self.gone.contains(space) {
-                continue;
+        for Met { hash, .. } in met {
+            table.prefetch_entry(*hash, &guard);
+        }
+        let mut found = Vec::with_capacity(met.len());
+        for met in met {
+            if let Some(entry) = table.find(met.hash, met.space, met.key, &guard) {
+                entry.bring_shown(frozen, Depth::First, &guard);
+                found.push((met, entry));
             }
-            match found {
-                // Before STORE is told. Who takes away what was removed after `frozen` comes after this
-                // pass's snapshot has gone, and so sees it.
-                Found::Row(..) if !sim::plants(Planted::ForgetStored) => entry.note_in_store(),
-                Found::Row(..) | Found::Below => {}
-                Found::Removed(timestamp) => {
-                    self.removed.push(Removed {
-                        timestamp,
-                        hash: *hash,
-                        space: *space,
-                        key: (*key).into(),
-                    });
-                    // A removal of what STORE never had is no news.
-                    if !entry.may_be_in_store() {
-                        continue;
-                    }
+        }
+        for (_, entry) in &found {
+            entry.bring_shown(frozen, Depth::Second, &guard);
+        }
+        for (met, entry) in found {
+            self.settle(met, entry, &guard);
+        }
+        // What was freed goes as it comes: few pins would look after it seldom.
+        guard.flush();
+    }
+
+    fn settle(&mut self, met: &Met<'a>, entry: &RecordEntry, guard: &quintet_index::Guard) {
+        let Met { space, key, hash } = met;
+        let shared = self.shared;
+        let found = entry.read_at(self.frozen, &shared.seats, guard);
+        let state = match found {
+            // Named before it is copied. A pass that has failed may have copied it, for as long as the version is read.
+            Found::Row(row, at) => match shared.log.lasting(row) {
+                Some(row) => State::At(at, Some(row)),
+                None => State::Unknown,
+            },
+            Found::Removed(at) => State::At(at, None),
+            Found::Below => return,
+        };
+        if !self.tend(entry, guard) || self.gone.contains(space) {
+            return;
+        }
+        match found {
+            // Before STORE is told. Who takes away what was removed after `frozen` comes after this
+            // pass's snapshot has gone, and so sees it.
+            Found::Row(..) if !sim::plants(Planted::ForgetStored) => entry.note_in_store(),
+            Found::Row(..) | Found::Below => {}
+            Found::Removed(timestamp) => {
+                self.removed.push(Removed {
+                    timestamp,
+                    hash: *hash,
+                    space: *space,
+                    key: (*key).into(),
+                });
+                // A removal of what STORE never had is no news.
+                if !entry.may_be_in_store() {
+                    return;
                 }
             }
-            self.dirty.note(*space, key, state);
         }
+        self.dirty.note(*space, key, state);
     }
 
     /// What is in the log alone: nothing there is read or written again before this pass has ended (`Txn::catch_up`).
@@ -411,57 +386,18 @@ impl<'a> Settling<'a> {
     }
 }
 
-/// Asks the cache for a row's bytes in the log's buffers: rows come in the order of keys, so one miss after the
-/// other.
-fn bring_bytes(row: &Row<'_>) {
-    quintet_index::prefetch(row.key().as_ptr());
-    if let State::At(_, Some(value)) = row.state() {
-        quintet_index::prefetch(value.as_ptr());
-        quintet_index::prefetch(value.as_ptr().wrapping_add(64));
-    }
-}
-
-/// A row with its key and its value, if that is known, out of the log's buffers: in one piece of memory for all that are
-/// copied together, since two for each row cost as much as copying them.
-struct Copied<'r, 'a> {
-    row: &'r Row<'a>,
-    key: Bytes,
-    value: Bytes,
-}
-
-fn copies<'r, 'a: 'r>(
-    rows: impl Iterator<Item = &'r Row<'a>> + Clone,
-) -> impl Iterator<Item = Copied<'r, 'a>> {
-    let value = |row: &Row<'a>| match row.state() {
-        State::At(_, Some(value)) => value,
-        State::At(_, None) | State::Unknown => &[],
-    };
-    let len = (rows.clone()).map(|row| row.key().len() + value(row).len());
-    let mut bytes = Vec::with_capacity(len.sum());
-    for row in rows.clone() {
-        bytes.extend_from_slice(row.key());
-        bytes.extend_from_slice(value(row));
-    }
-    let mut rest = Bytes::from(bytes);
-    rows.map(move |row| Copied {
-        row,
-        key: rest.split_to(row.key().len()),
-        value: rest.split_to(value(row).len()),
-    })
-}
-
 /// What STORE is told of a row: its version as of `frozen`, unless that is a removal of what STORE never
 /// had.
-fn operation(
+fn operation<'a>(
     shared: &Shared,
     space: SpaceId,
-    copied: Copied<'_, '_>,
+    row: &Row<'a>,
     frozen: Timestamp,
     removed: &mut Vec<Removed>,
-) -> Option<Operation> {
-    let key = copied.row.key();
-    let (change, position) = match copied.row.state() {
-        State::At(at, Some(_)) => (dc::Change::Put(copied.value), at),
+) -> Option<Operation<'a>> {
+    let key = row.key();
+    let (change, position) = match row.state() {
+        State::At(at, Some(value)) => (dc::Change::Put(Brought::Lent(value)), at),
         State::At(at, None) => (dc::Change::Remove, at),
         State::Unknown => {
             let guard = quintet_index::pin();
@@ -473,7 +409,7 @@ fn operation(
                     if !sim::plants(Planted::ForgetStored) {
                         entry.note_in_store();
                     }
-                    (dc::Change::Put(Bytes::copy_from_slice(row)), at)
+                    (dc::Change::Put(row.to_vec().into()), at)
                 }
                 Found::Removed(at) => {
                     removed.push(Removed {
@@ -492,7 +428,7 @@ fn operation(
         }
     };
     Some(Operation {
-        key: copied.key,
+        key: Brought::Lent(key),
         position: Lsn(position.0),
         change,
     })

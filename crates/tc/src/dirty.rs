@@ -22,6 +22,9 @@ use quintet_base::{SpaceId, Timestamp};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+/// So many rows before it comes a row's bytes are asked for, and the row itself as long before that.
+const AHEAD: usize = 16;
+
 /// Words of a key's beginning that are kept: two integers and a row id, or four integers of a key.
 const WORDS: usize = 3;
 /// Comparisons between two pauses of a sort: some 100 µs.
@@ -159,21 +162,20 @@ impl<'a> Sorted<'a> {
         Sorted { rows, places }
     }
 
-    /// In pieces of so many.
-    pub fn chunks(
-        &self,
-        size: usize,
-    ) -> impl Iterator<Item = impl ExactSizeIterator<Item = &Row<'a>> + Clone> {
-        let row = |place: &u64| &self.rows[*place as usize];
-        (0..self.places.len()).step_by(size).map(move |from| {
-            let (these, later) = self.places[from..].split_at(size.min(self.places.len() - from));
-            for place in &later[..size.min(later.len())] {
-                let row = std::ptr::from_ref(row(place));
+    /// In the order of their keys. They lie all over memory, and so do their bytes: each is asked for well before it comes.
+    pub fn rows(&self) -> impl Iterator<Item = &Row<'a>> {
+        let row = |at: usize| self.places.get(at).map(|place| &self.rows[*place as usize]);
+        (0..self.places.len()).filter_map(move |at| {
+            if let Some(later) = row(at + 2 * AHEAD) {
+                let address = std::ptr::from_ref(later);
                 // It lies in two lines of the cache.
-                quintet_index::prefetch(row);
-                quintet_index::prefetch(row.wrapping_add(1));
+                quintet_index::prefetch(address);
+                quintet_index::prefetch(address.wrapping_add(1));
             }
-            these.iter().map(row)
+            if let Some(next) = row(at + AHEAD) {
+                next.bring_bytes();
+            }
+            row(at)
         })
     }
 
@@ -295,6 +297,15 @@ impl<'a> Row<'a> {
         self.state
     }
 
+    /// Asks the cache for its bytes, or the first of many.
+    fn bring_bytes(&self) {
+        quintet_index::prefetch(self.key.as_ptr());
+        if let State::At(_, Some(value)) = self.state {
+            quintet_index::prefetch(value.as_ptr());
+            quintet_index::prefetch(value.as_ptr().wrapping_add(64));
+        }
+    }
+
     /// Whether the beginning is all of it.
     fn is_short(&self) -> bool {
         self.key.len() <= BEGINNING
@@ -407,7 +418,7 @@ mod tests {
         }
         let mut found = Vec::new();
         while let Some((space, rows)) = dirty.next_space(|| {}) {
-            for row in rows.chunks(7).flatten() {
+            for row in rows.rows() {
                 let alone = matches!(row.state(), State::At(_, Some(value)) if value == row.key());
                 assert!(alone || row.key().is_empty());
                 found.push((space, row.key().to_vec()));
@@ -427,7 +438,7 @@ mod tests {
             }
             let at = dirty.spaces[&SpaceId(7)].as_ptr();
             let (space, sorted) = dirty.next_space(|| {}).unwrap();
-            assert_eq!((space, sorted.chunks(9).flatten().count()), (SpaceId(7), 1));
+            assert_eq!((space, sorted.rows().count()), (SpaceId(7), 1));
             let mut spare = Spare::default();
             spare.take_back(space, sorted.into_rows());
             assert!(dirty.next_space(|| {}).is_none());

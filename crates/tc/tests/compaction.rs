@@ -575,7 +575,7 @@ where
     fn merge(
         &self,
         space: SpaceId,
-        run: &mut dyn Iterator<Item = Operation>,
+        run: &mut dyn Iterator<Item = Operation<'_>>,
     ) -> Result<MergeReport, StoreError> {
         (self.before_merge)()?;
         self.store.merge(space, run)

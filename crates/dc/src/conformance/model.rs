@@ -22,7 +22,7 @@ type Spaces = BTreeMap<SpaceId, BTreeMap<Bytes, Record>>;
 
 /// What the caller's log holds.
 enum Logged {
-    Run(SpaceId, Vec<Operation>),
+    Run(SpaceId, Vec<Operation<'static>>),
     Drop(SpaceId),
 }
 
@@ -100,7 +100,7 @@ pub fn random_work_agrees_with_a_model(open: &Opener) {
     assert_eq!(store.spaces(), live);
 }
 
-fn apply(spaces: &mut Spaces, space: SpaceId, run: &[Operation]) {
+fn apply(spaces: &mut Spaces, space: SpaceId, run: &[Operation<'_>]) {
     if run.is_empty() {
         return;
     }
@@ -110,12 +110,12 @@ fn apply(spaces: &mut Spaces, space: SpaceId, run: &[Operation]) {
             Change::Put(value) => {
                 let record = Record {
                     position: operation.position,
-                    value: value.clone(),
+                    value: value.clone().into_bytes(),
                 };
-                records.insert(operation.key.clone(), record);
+                records.insert(operation.key.clone().into_bytes(), record);
             }
             Change::Remove => {
-                records.remove(&operation.key);
+                records.remove(&*operation.key);
             }
         }
     }
@@ -193,7 +193,7 @@ impl Random {
         }
     }
 
-    fn run(&mut self, position: u64) -> Vec<Operation> {
+    fn run(&mut self, position: u64) -> Vec<Operation<'static>> {
         let length = self.below(60);
         let mut run = BTreeMap::new();
         for _ in 0..length {
@@ -206,8 +206,8 @@ impl Random {
             };
             run.insert(key, change);
         }
-        let operation = |(key, change)| Operation {
-            key,
+        let operation = |(key, change): (Bytes, _)| Operation {
+            key: key.into(),
             position: Lsn(position),
             change,
         };

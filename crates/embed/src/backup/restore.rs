@@ -137,7 +137,7 @@ struct Run<'a, 'b> {
     failed: Option<Error>,
 }
 
-fn operations<'r>(run: &'r mut Run<'_, '_>) -> impl Iterator<Item = Operation> + 'r {
+fn operations<'r>(run: &'r mut Run<'_, '_>) -> impl Iterator<Item = Operation<'static>> + 'r {
     let mut body: Option<super::frame::Body> = None;
     let mut before: Option<bytes::Bytes> = None;
     std::iter::from_fn(move || {

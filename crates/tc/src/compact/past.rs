@@ -6,11 +6,10 @@
 //! A load of rows in order (row ids, a dump's primary key) is all that a pass has to do for seconds. A note of each is 72 bytes, for what is
 //! in order from the beginning.
 
-use crate::compact::TOGETHER;
 use crate::dirty::{Dirty, State};
 use crate::record::{Change, CommitRecord};
-use quintet_base::{Bytes, Lsn, SpaceId, Timestamp};
-use quintet_dc::{self as dc, Operation};
+use quintet_base::{Lsn, SpaceId, Timestamp};
+use quintet_dc::{self as dc, Brought, Operation};
 use std::collections::BTreeMap;
 
 /// By space.
@@ -71,10 +70,10 @@ impl<'a> Past<'a> {
         self.0.values().map(|rows| rows.count).sum()
     }
 
-    /// What STORE is to be told of the rows that have not been noted, space by space, in pieces, in the order of keys.
-    pub fn runs(&self) -> impl Iterator<Item = (SpaceId, impl Iterator<Item = Vec<Operation>>)> {
+    /// What STORE is to be told of the rows that have not been noted, space by space, in the order of keys.
+    pub fn runs(&self) -> impl Iterator<Item = (SpaceId, impl Iterator<Item = Operation<'a>>)> {
         let ordered = self.0.iter().filter(|(_, rows)| !rows.is_noted);
-        ordered.map(|(space, rows)| (*space, rows.pieces(*space)))
+        ordered.map(|(space, rows)| (*space, rows.operations(*space)))
     }
 }
 
@@ -104,12 +103,16 @@ impl<'a> Rows<'a> {
         self.is_noted = true;
     }
 
-    fn pieces(&self, space: SpaceId) -> impl Iterator<Item = Vec<Operation>> {
+    fn operations(&self, space: SpaceId) -> impl Iterator<Item = Operation<'a>> {
         let records = self.records.iter();
-        let mut rows = records.flat_map(move |(at, record)| rows_of(*at, record, space));
-        std::iter::from_fn(move || {
-            let piece: Vec<Row<'a>> = rows.by_ref().take(TOGETHER).collect();
-            (!piece.is_empty()).then(|| operations(&piece))
+        let rows = records.flat_map(move |(at, record)| rows_of(*at, record, space));
+        rows.map(|(timestamp, change)| Operation {
+            key: Brought::Lent(change.key),
+            position: Lsn(timestamp.0),
+            change: match change.value {
+                Some(value) => dc::Change::Put(Brought::Lent(value)),
+                None => dc::Change::Remove,
+            },
         })
     }
 }
@@ -120,34 +123,12 @@ fn note<'a>(rows: impl Iterator<Item = Row<'a>>, dirty: &mut Dirty<'a>) {
     }
 }
 
-/// Copied out of the log's buffers, all into one piece of memory.
-fn operations(rows: &[Row<'_>]) -> Vec<Operation> {
-    let lens = rows.iter().map(|(_, change)| {
-        let value = change.value.unwrap_or_default();
-        change.key.len() + value.len()
-    });
-    let mut bytes = Vec::with_capacity(lens.sum());
-    for (_, change) in rows {
-        bytes.extend_from_slice(change.key);
-        bytes.extend_from_slice(change.value.unwrap_or_default());
-    }
-    let mut rest = Bytes::from(bytes);
-    let operation = |(timestamp, change): &Row<'_>| Operation {
-        position: Lsn(timestamp.0),
-        key: rest.split_to(change.key.len()),
-        change: match change.value {
-            Some(value) => dc::Change::Put(rest.split_to(value.len())),
-            None => dc::Change::Remove,
-        },
-    };
-    rows.iter().map(operation).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dirty::Spare;
     use crate::record::{Spaces, encode, encoded_len};
+    use quintet_base::Bytes;
     use quintet_rt::Rand;
 
     fn payload(rows: &[(SpaceId, u32)]) -> Vec<u8> {
@@ -216,24 +197,20 @@ mod tests {
                 );
             }
             let mut found = Vec::new();
-            for (space, pieces) in past.runs() {
-                for operation in pieces.flatten() {
+            for (space, run) in past.runs() {
+                for operation in run {
                     let dc::Change::Put(value) = operation.change else {
                         panic!("all are puts")
                     };
-                    assert_eq!(value, operation.key[2..]);
+                    assert_eq!(*value, operation.key[2..]);
                     assert!(operation.position > Lsn::ZERO);
-                    found.push((space, operation.key));
+                    found.push((space, operation.key.into_bytes()));
                 }
             }
             assert_eq!(found.len(), past.len());
             assert!(found.is_sorted());
             while let Some((space, rows)) = dirty.next_space(|| {}) {
-                for row in rows
-                    .chunks(16)
-                    .flatten()
-                    .filter(|row| row.key() != b"other")
-                {
+                for row in rows.rows().filter(|row| row.key() != b"other") {
                     found.push((space, Bytes::copy_from_slice(row.key())));
                 }
             }

@@ -250,7 +250,7 @@ impl DataComponent for Watched {
     fn merge(
         &self,
         space: SpaceId,
-        run: &mut dyn Iterator<Item = Operation>,
+        run: &mut dyn Iterator<Item = Operation<'_>>,
     ) -> Result<MergeReport, quintet_dc::Error> {
         self.fails()?;
         self.merges.fetch_add(1, Ordering::Relaxed);
