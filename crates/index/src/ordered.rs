@@ -96,6 +96,8 @@ struct Step<'g> {
 /// A leaf and the last step to it; the root has none.
 struct Way<'g, E> {
     parent: Option<Step<'g>>,
+    /// The last step to a child that is not its node's last one: the separator behind that ends the leaf's range, too.
+    edge: Option<Step<'g>>,
     node: Node<'g, E>,
     leaf: &'g Leaf<E>,
     view: View<'g>,
@@ -158,7 +160,7 @@ impl<E: Entry> OrderedIndex<E> {
             let held = way.view.lock()?;
             let slot = std::ptr::from_ref(entry).cast_mut();
             way.leaf.keys.insert(&held, place.at, key, slot);
-            near.remember(self, way.parent, way.node, held.release());
+            near.remember(self, way.edge, way.node, held.release());
         }
         Ok(None)
     }
@@ -210,6 +212,7 @@ impl<E: Entry> OrderedIndex<E> {
     #[inline]
     fn descend<'g>(&self, key: &[u8], full: Full, guard: &'g Guard) -> Result<Way<'g, E>, Restart> {
         let mut parent = None;
+        let mut edge = None;
         let (mut node, mut view) = self.root(guard)?;
         loop {
             let inner = match node.kind() {
@@ -217,6 +220,7 @@ impl<E: Entry> OrderedIndex<E> {
                 Kind::Leaf(leaf) => {
                     return Ok(Way {
                         parent,
+                        edge,
                         node,
                         leaf,
                         view,
@@ -228,6 +232,9 @@ impl<E: Entry> OrderedIndex<E> {
             if full == Full::Split && inner.keys.is_full() {
                 self.split_inner(parent, node, step)?;
                 return Err(Restart);
+            }
+            if index < inner.keys.len() {
+                edge = Some(step);
             }
             (node, view) = inner.child(index, &view)?;
             parent = Some(step);

@@ -6,9 +6,9 @@
 //! Does not: keep any order, own entries, or compute hashes.
 //!
 //! ```text
-//!   hash:  63 ── shard ── 56 │ 55 ──── tag ──── 40 │ … bucket (as many low bits as it takes)
+//!   hash:  63 ── shard ── 56 │ 55 ──── tag ──── 41 │ … bucket (as many low bits as it takes)
 //!
-//!   shard ─► table ─► bucket (one cache line): 8 slots, each  tag (16 bits) │ address (48 bits)
+//!   shard ─► table ─► bucket (one cache line): 8 slots, each  tag (15 bits and a one) │ address (48 bits)
 //!                                              0: free for ever so far   1: free again
 //! ```
 //! A look-up compares tags and follows an address only when the tag fits, so a miss costs one line
@@ -36,7 +36,7 @@ const BUCKETS_MIN: usize = 2;
 /// Addresses of user space fit in 48 bits on the machines we know; checked at each insertion.
 const ADDRESS_BITS: u32 = 48;
 const ADDRESS_MASK: usize = (1 << ADDRESS_BITS) - 1;
-/// A slot that was used and is free again. No entry has this address.
+/// A slot that was used and is free again. No entry has this address, or this tag.
 const FREED: usize = 1;
 /// So many buckets ahead a growing shard asks for entries: some twelve of them are on their way
 /// at once, which is about what a processor's core waits for side by side.
@@ -78,7 +78,8 @@ pub enum Verdict {
 
 /// Entries by hash. See the module's picture.
 pub struct PointIndex<E> {
-    shards: Box<[Shard<E>]>,
+    /// An array, so that whoever finds one by its number need not ask how many there are.
+    shards: Box<[Shard<E>; SHARDS]>,
 }
 
 impl<E: Hashed> Default for PointIndex<E> {
@@ -95,8 +96,10 @@ impl<E: Hashed> PointIndex<E> {
             writer: Mutex::new(Used::default()),
             live: AtomicUsize::new(0),
         };
+        let shards: Box<[Shard<E>]> = (0..SHARDS).map(|_| shard()).collect();
+        let shards = shards.try_into().ok();
         PointIndex {
-            shards: (0..SHARDS).map(|_| shard()).collect(),
+            shards: shards.expect("so many were made"),
         }
     }
 
@@ -250,8 +253,9 @@ impl<E: Hashed> PointIndex<E> {
 
 const _: () = assert!(SHARDS <= 1 << 8, "a shard is named by eight bits");
 
+/// Never zero: a slot that is free, or free again, is no entry's, and searches need not ask.
 fn tag_of(hash: u64) -> usize {
-    (hash >> 40) as usize & 0xFFFF
+    ((hash >> 40) as usize & 0xFFFF) | 1
 }
 
 fn address<E>(word: *mut E) -> *mut E {
@@ -340,7 +344,7 @@ impl<E> Table<E> {
                 if word.is_null() || word.addr() == FREED && planted("point: a freed slot ends") {
                     return None;
                 }
-                if word.addr() >> ADDRESS_BITS == tag && word.addr() != FREED {
+                if word.addr() >> ADDRESS_BITS == tag {
                     let entry = address(word);
                     // SAFETY: found in the index by a pinned reader, or under the writer's lock.
                     if matches(unsafe { &*entry }) {
@@ -375,7 +379,7 @@ impl<E> Table<E> {
 
 impl<E> Drop for PointIndex<E> {
     fn drop(&mut self) {
-        for shard in &mut self.shards {
+        for shard in self.shards.iter_mut() {
             let table = std::mem::replace(&mut shard.table, Atomic::null());
             // SAFETY: `&mut self`: nobody else has it.
             drop(unsafe { table.into_owned() });

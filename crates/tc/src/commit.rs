@@ -69,7 +69,6 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
         shared: &shared,
         seat: &seat,
         entries: Vec::with_capacity(txn.writes.len()),
-        locked: Vec::with_capacity(txn.writes.len()),
         installed: false,
     };
     if let Some(space) = shared.closed_to(txn.id, txn.writes.spaces().map(|(space, _)| space)) {
@@ -234,22 +233,27 @@ const ENTRIES_AHEAD: usize = 8;
 struct Section<'a> {
     shared: &'a Shared,
     seat: &'a Seat,
-    /// In the order of the write set, each with its hash.
-    entries: Vec<(&'a RecordEntry, u64)>,
-    /// Numbers of those that are locked.
-    locked: Vec<u32>,
+    /// In the order of the write set.
+    entries: Vec<Taken<'a>>,
     installed: bool,
+}
+
+/// A record that is written to.
+pub(crate) struct Taken<'a> {
+    pub entry: &'a RecordEntry,
+    pub hash: u64,
+    is_locked: bool,
 }
 
 impl<'a> Section<'a> {
     /// Locks the entries of the write set, and above READ COMMITTED sees to it that the first
     /// committer wins.
     ///
-    /// Entries are made in the order of writing, neighbours after one another, and locked in the order of
-    /// hashes, which is cheap to compare. All commits lock in that order, so no ring can close; they wait
-    /// for each other a matter of microseconds, and for upkeep, which never waits for anybody.
+    /// Entries are made and locked in the order of writing, as long as nobody else has one of them. Whoever meets somebody lets
+    /// go of all he has and locks them in the order of their hashes, which is cheap to compare: those who wait do so in one order, and
+    /// those who go by another wait for nobody, so no ring can close. They wait for each other a matter of microseconds, and for
+    /// upkeep, which never waits for anybody.
     fn lock_entries(&mut self, txn: &Txn, guard: &'a Guard) -> Result<(), Error> {
-        let snapshot = txn.snapshot.timestamp;
         let table = &self.shared.table;
         // New ones were not announced, and each search would wait for its own line.
         let mut ahead = kept(txn);
@@ -263,47 +267,73 @@ impl<'a> Section<'a> {
             }
             let entry = self.find_or_make(write.hash, write.space, write.key, &mut near);
             entry.prefetch_older(guard);
-            self.entries.push((entry, write.hash));
+            self.entries.push(Taken {
+                entry,
+                hash: write.hash,
+                is_locked: false,
+            });
         }
+        let many = self.entries.len() > CACHED_ENTRIES;
+        for number in 0..self.entries.len() {
+            if many {
+                self.prefetch(number + ENTRIES_AHEAD);
+            }
+            if self.try_lock(number, guard) != Locked::Yes {
+                self.unlock();
+                return self.lock_in_order(txn, guard);
+            }
+            self.check_first(txn, number)?;
+        }
+        Ok(())
+    }
+
+    /// The same for who has met somebody, once the entries are found.
+    #[cold]
+    fn lock_in_order(&mut self, txn: &Txn, guard: &'a Guard) -> Result<(), Error> {
         let numbered = self.entries.iter().zip(0..);
-        let mut order: Vec<(u64, u32)> = numbered.map(|((_, hash), n)| (*hash, n)).collect();
+        let mut order: Vec<(u64, u32)> = numbered.map(|(taken, n)| (taken.hash, n)).collect();
         order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.order_of_alike(a.1, b.1)));
-        let many = order.len() > CACHED_ENTRIES;
-        for (at, (_, number)) in order.iter().enumerate() {
-            if many && let Some((_, later)) = order.get(at + ENTRIES_AHEAD) {
-                self.prefetch(*later as usize);
-            }
-            let entry = self.lock_entry(*number, guard);
-            if txn.level != Level::ReadCommitted && !sim::plants(Planted::LastCommitterWins) {
-                let newest = entry.newest();
-                if newest > snapshot {
-                    return Err(Error::Conflict {
-                        kind: ConflictKind::WriteWrite,
-                        space: entry.space(),
-                        key: Some(Bytes::copy_from_slice(entry.key())),
-                        winner: newest,
-                    });
-                }
-                if newest == Timestamp::ZERO && snapshot < self.shared.table.floor() {
-                    return Err(Error::SnapshotTooOld);
-                }
-            }
+        for (_, number) in order {
+            self.lock(number as usize, guard);
+            self.check_first(txn, number as usize)?;
         }
         Ok(())
     }
 
     /// Asks the cache for an entry, if there is one of that number.
     fn prefetch(&self, number: usize) {
-        if let Some((entry, _)) = self.entries.get(number) {
-            quintet_index::prefetch(std::ptr::from_ref(*entry));
+        if let Some(taken) = self.entries.get(number) {
+            quintet_index::prefetch(std::ptr::from_ref(taken.entry));
         }
     }
 
     /// The order of two records with one hash.
-    #[cold]
     fn order_of_alike(&self, a: u32, b: u32) -> std::cmp::Ordering {
-        let [a, b] = [a, b].map(|number| self.entries[number as usize].0);
+        let [a, b] = [a, b].map(|number| self.entries[number as usize].entry);
         (a.space(), a.key()).cmp(&(b.space(), b.key()))
+    }
+
+    /// Nobody has committed to a locked entry since the snapshot, or the level does not mind.
+    #[inline]
+    fn check_first(&self, txn: &Txn, number: usize) -> Result<(), Error> {
+        if txn.level == Level::ReadCommitted || sim::plants(Planted::LastCommitterWins) {
+            return Ok(());
+        }
+        let snapshot = txn.snapshot.timestamp;
+        let entry = self.entries[number].entry;
+        let newest = entry.newest();
+        if newest > snapshot {
+            return Err(Error::Conflict {
+                kind: ConflictKind::WriteWrite,
+                space: entry.space(),
+                key: Some(Bytes::copy_from_slice(entry.key())),
+                winner: newest,
+            });
+        }
+        if newest == Timestamp::ZERO && snapshot < self.shared.table.floor() {
+            return Err(Error::SnapshotTooOld);
+        }
+        Ok(())
     }
 
     fn find_or_make(
@@ -318,26 +348,47 @@ impl<'a> Section<'a> {
         table.find_or_make_near(hash, space, key, in_store, near)
     }
 
-    fn lock_entry(&mut self, number: u32, guard: &'a Guard) -> &'a RecordEntry {
+    #[inline]
+    fn try_lock(&mut self, number: usize, guard: &'a Guard) -> Locked {
+        let taken = &mut self.entries[number];
+        let locked = taken.entry.lock_for_commit(self.seat.number());
+        if locked == Locked::Yes {
+            taken.is_locked = true;
+            // Before there is a timestamp: whoever may see what is committed here walks the order later.
+            self.shared.table.list_again(taken.entry, guard);
+            taken.entry.prefetch_chain(guard);
+        }
+        locked
+    }
+
+    fn lock(&mut self, number: usize, guard: &'a Guard) {
         let mut spins = 0;
         loop {
-            let (entry, hash) = self.entries[number as usize];
-            match entry.lock_for_commit(self.seat.number()) {
-                Locked::Yes => {
-                    self.locked.push(number);
-                    // Before there is a timestamp: whoever may see what is committed here walks the order later.
-                    self.shared.table.list_again(entry, guard);
-                    entry.prefetch_chain(guard);
-                    return entry;
-                }
+            match self.try_lock(number, guard) {
+                Locked::Yes => return,
                 Locked::Busy => crate::entry::pause(&mut spins),
                 Locked::Dead => {
                     crate::entry::pause(&mut spins);
                     // Whoever has taken it out frees it when the guard is gone.
                     let near = &mut Near::under(guard);
+                    let Taken { entry, hash, .. } = self.entries[number];
                     let made = self.find_or_make(hash, entry.space(), entry.key(), near);
-                    self.entries[number as usize].0 = made;
+                    self.entries[number].entry = made;
                 }
+            }
+        }
+    }
+
+    /// Lets go of all that is locked.
+    fn unlock(&mut self) {
+        let many = self.entries.len() > CACHED_ENTRIES;
+        for number in 0..self.entries.len() {
+            if many {
+                self.prefetch(number + ENTRIES_AHEAD);
+            }
+            let taken = &mut self.entries[number];
+            if std::mem::take(&mut taken.is_locked) {
+                taken.entry.unlock();
             }
         }
     }
@@ -348,7 +399,7 @@ impl<'a> Section<'a> {
         // Pairs with the fence in `LockTable::acquire`.
         fence(Ordering::SeqCst);
         let mut entries = self.entries.iter();
-        entries.any(|(_, hash)| locks.is_wanted(*hash, txn.id))
+        entries.any(|taken| locks.is_wanted(taken.hash, txn.id))
     }
 
     /// What the record will say: a change over a version that the last freeze has, or over none, is marked.
@@ -368,7 +419,7 @@ impl<'a> Section<'a> {
             let entry = is_kept.then(|| entries.next()).flatten();
             (
                 change,
-                entry.is_some_and(|(entry, _)| entry.newest() <= frozen),
+                entry.is_some_and(|taken| taken.entry.newest() <= frozen),
             )
         })
     }
@@ -391,12 +442,15 @@ impl<'a> Section<'a> {
         let changes = changes.filter(|change| all || !txn.past.contains(&change.space));
         let readers = self.shared.readers_counted();
         let many = self.entries.len() > CACHED_ENTRIES;
-        for (number, ((entry, hash), change)) in self.entries.iter().zip(changes).enumerate() {
+        let mut more = 0;
+        for (number, (taken, change)) in self.entries.iter().zip(changes).enumerate() {
             if many {
                 self.prefetch(number + ENTRIES_AHEAD);
             }
-            let more = entry.install_logged(timestamp, change.value, &readers, guard);
-            self.shared.table.weigh(*hash, more);
+            more += (taken.entry).install_logged(timestamp, change.value, &readers, guard);
+        }
+        if let Some(first) = self.entries.first() {
+            self.shared.table.weigh(first.hash, more);
         }
         readers.low_water()
     }
@@ -404,13 +458,7 @@ impl<'a> Section<'a> {
 
 impl Drop for Section<'_> {
     fn drop(&mut self) {
-        let many = self.locked.len() > CACHED_ENTRIES;
-        for (at, number) in self.locked.iter().enumerate() {
-            if many && let Some(later) = self.locked.get(at + ENTRIES_AHEAD) {
-                self.prefetch(*later as usize);
-            }
-            self.entries[*number as usize].0.unlock();
-        }
+        self.unlock();
         self.seat.set_none();
         if !self.installed {
             // Entries that were made, or put back into the order, for nothing.

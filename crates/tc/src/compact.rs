@@ -448,7 +448,10 @@ pub(crate) fn give_back(shared: &Shared) {
         now.into_iter().map(|(space, _)| space).collect()
     };
     if !leaving.is_empty() {
-        shared.table.drop_spaces(&leaving);
+        let left = shared.table.drop_spaces(&leaving);
+        // So their orders are freed here, and not by whoever tidies up after the last reader.
+        wait_for_readers();
+        drop(left);
     }
     shared.take_all_removed_away(low);
     reclaim(shared);

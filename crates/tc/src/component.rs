@@ -182,9 +182,10 @@ impl Tc {
     /// About how many records a space has: as many as memory has in order if it has them all, else those of STORE if they
     /// are more. Cheap enough to be asked for each plan.
     pub fn records(&self, space: SpaceId) -> u64 {
-        let in_memory = self.shared.table.with_space(space, |known| {
-            known.map(|space| (space.ordered.len() as u64, space.is_whole()))
-        });
+        let guard = quintet_index::pin();
+        let in_memory = self.shared.table.space_under(space, &guard);
+        let in_memory = in_memory.map(|space| (space.ordered.len() as u64, space.is_whole()));
+        drop(guard);
         match in_memory {
             Some((records, true)) => records,
             Some((records, false)) => records.max(self.shared.store.records(space)),

@@ -29,8 +29,8 @@
 //! (`docs/decisions/0006-no-sequencer.md`).
 //!
 //! **Locks and validation.** Writers may lock a row when they first touch it (fair, first come
-//! first served), or leave it to the commit, which locks the entries of the write set in the order of
-//! their hashes. Either way a snapshot transaction that meets a newer version is refused (first committer
+//! first served), or leave it to the commit, which locks the entries of the write set: as they come, and in
+//! the order of their hashes if it has to wait for one. Either way a snapshot transaction that meets a newer version is refused (first committer
 //! wins), and a serializable one has everything it read validated: rows whole, or those of their columns
 //! that it looked at (`docs/decisions/0003-row-locks-before-validation.md`, `0018-…`, `0019-…`).
 //!

@@ -111,81 +111,80 @@ impl Txn {
         };
         let mut mine = next_own();
         let (snapshot, seats) = (self.snapshot_in(space).timestamp, &self.shared.seats);
-        self.shared.table.with_space(space, |records| {
-            let Some(records) = records.filter(|records| records.is_whole()) else {
+        let records = self.shared.table.space_under(space, &guard);
+        let Some(records) = records.filter(|records| records.is_whole()) else {
+            return false;
+        };
+        let mut limit = FIRST_CHUNK_ROWS;
+        let mut entries = Vec::with_capacity(limit);
+        loop {
+            entries.clear();
+            let ended = is_empty_between(lower, upper)
+                || records
+                    .ordered
+                    .chunk(lower, upper, backward, limit, &guard, &mut entries);
+            // Something has left meanwhile.
+            if !records.is_whole() {
                 return false;
-            };
-            let mut limit = FIRST_CHUNK_ROWS;
-            let mut entries = Vec::with_capacity(limit);
-            loop {
-                entries.clear();
-                let ended = is_empty_between(lower, upper)
-                    || records
-                        .ordered
-                        .chunk(lower, upper, backward, limit, &guard, &mut entries);
-                // Something has left meanwhile.
-                if !records.is_whole() {
-                    return false;
-                }
-                entries.iter().for_each(|entry| entry.prefetch_value());
-                if let Some(rows) = leads_to {
-                    let keys = entries.iter().filter_map(|entry| {
-                        match entry.read_at(snapshot, seats, &guard) {
-                            Found::Row(key, _) => Some((rows, key)),
-                            Found::Removed(_) | Found::Below => None,
-                        }
-                    });
-                    self.shared.table.bring_all(keys, &guard);
-                }
-                for entry in &entries {
-                    let key = entry.key();
-                    let mut hidden = false;
-                    while let Some(write) = &mine {
-                        let order = match backward {
-                            false => write.key.cmp(key),
-                            true => key.cmp(write.key),
-                        };
-                        if order == Ordering::Greater {
-                            break;
-                        }
-                        hidden = order == Ordering::Equal;
-                        if let Some(row) = write.value
-                            && see(write.key, row) == Wants::NoMore
-                        {
-                            return true;
-                        }
-                        mine = next_own();
+            }
+            entries.iter().for_each(|entry| entry.prefetch_value());
+            if let Some(rows) = leads_to {
+                let keys = entries.iter().filter_map(|entry| {
+                    match entry.read_at(snapshot, seats, &guard) {
+                        Found::Row(key, _) => Some((rows, key)),
+                        Found::Removed(_) | Found::Below => None,
                     }
-                    if hidden {
-                        continue;
+                });
+                self.shared.table.bring_all(keys, &guard);
+            }
+            for entry in &entries {
+                let key = entry.key();
+                let mut hidden = false;
+                while let Some(write) = &mine {
+                    let order = match backward {
+                        false => write.key.cmp(key),
+                        true => key.cmp(write.key),
+                    };
+                    if order == Ordering::Greater {
+                        break;
                     }
-                    if let Found::Row(row, _) = entry.read_at(snapshot, seats, &guard)
-                        && see(key, row) == Wants::NoMore
+                    hidden = order == Ordering::Equal;
+                    if let Some(row) = write.value
+                        && see(write.key, row) == Wants::NoMore
                     {
                         return true;
                     }
+                    mine = next_own();
                 }
-                if ended {
-                    break;
+                if hidden {
+                    continue;
                 }
-                let last = entries.last().map(|entry| Bound::Excluded(entry.key()));
-                match (last, backward) {
-                    (Some(last), false) => lower = last,
-                    (Some(last), true) => upper = last,
-                    // No chunk that reached its limit is empty.
-                    (None, _) => return false,
-                }
-                limit = (limit * 4).min(CHUNK_ROWS_MAX);
-            }
-            while let Some(write) = &mine {
-                if let Some(row) = write.value
-                    && see(write.key, row) == Wants::NoMore
+                if let Found::Row(row, _) = entry.read_at(snapshot, seats, &guard)
+                    && see(key, row) == Wants::NoMore
                 {
                     return true;
                 }
-                mine = next_own();
             }
-            true
-        })
+            if ended {
+                break;
+            }
+            let last = entries.last().map(|entry| Bound::Excluded(entry.key()));
+            match (last, backward) {
+                (Some(last), false) => lower = last,
+                (Some(last), true) => upper = last,
+                // No chunk that reached its limit is empty.
+                (None, _) => return false,
+            }
+            limit = (limit * 4).min(CHUNK_ROWS_MAX);
+        }
+        while let Some(write) = &mine {
+            if let Some(row) = write.value
+                && see(write.key, row) == Wants::NoMore
+            {
+                return true;
+            }
+            mine = next_own();
+        }
+        true
     }
 }

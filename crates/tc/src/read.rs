@@ -20,7 +20,7 @@ use crate::sim::{self, Planted, Point};
 use crate::table::{Space, TOGETHER};
 use quintet_base::{Bytes, SpaceId, Timestamp};
 use quintet_dc::Direction;
-use quintet_index::Entry;
+use quintet_index::{Entry, Guard};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -135,7 +135,7 @@ impl Shared {
                 }
             }
             // Under the same pin; see `Wholeness`.
-            if self.is_whole(space) {
+            if self.is_whole(space, &guard) {
                 return Ok(see(None, Timestamp::ZERO));
             }
         }
@@ -173,7 +173,7 @@ impl Shared {
                 for (hash, (space, key)) in hashes.iter().zip(keys) {
                     match self.table.find(*hash, *space, key, &guard) {
                         Some(entry) => entry.prefetch_value(),
-                        None if self.is_whole(*space) => {}
+                        None if self.is_whole(*space, &guard) => {}
                         None => missed.push((*space, *key)),
                     }
                 }
@@ -208,7 +208,7 @@ impl Shared {
             for (hash, (space, key)) in hashes.iter().zip(keys) {
                 match self.table.find_likely(*hash, &guard) {
                     Some(entry) => entry.prefetch_value(),
-                    None if self.is_whole(*space) => {}
+                    None if self.is_whole(*space, &guard) => {}
                     None => missed.push((*space, *key)),
                 }
             }
@@ -290,11 +290,11 @@ impl Shared {
     }
 
     /// Whether memory has everything of a space. See [`Space::is_whole`].
-    fn is_whole(&self, id: SpaceId) -> bool {
-        let known = self
-            .table
-            .with_space(id, |space| space.map(Space::is_whole));
-        known.unwrap_or_else(|| self.space(id).is_whole())
+    fn is_whole(&self, id: SpaceId, guard: &Guard) -> bool {
+        match self.table.space_under(id, guard) {
+            Some(space) => space.is_whole(),
+            None => self.space(id).is_whole(),
+        }
     }
 
     /// A space; whole unless STORE has it already.

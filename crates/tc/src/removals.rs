@@ -19,7 +19,7 @@
 #[cfg(all(test, not(shuttle)))]
 mod tests;
 
-use crate::entry::RecordEntry;
+use crate::commit::Taken;
 use crate::record::CommitRecord;
 use crate::seats::{LowWater, Seat};
 use crate::shared::Shared;
@@ -233,9 +233,9 @@ impl Shared {
     }
 
     /// A commit that was refused has let go of these entries.
-    pub fn note_left_over(&self, seat: &Seat, entries: &[(&RecordEntry, u64)]) {
-        let absent = entries.iter().filter(|(entry, _)| entry.is_absent());
-        let removed = absent.map(|(entry, hash)| Removed {
+    pub fn note_left_over(&self, seat: &Seat, entries: &[Taken<'_>]) {
+        let absent = entries.iter().filter(|taken| taken.entry.is_absent());
+        let removed = absent.map(|Taken { entry, hash, .. }| Removed {
             timestamp: entry.newest(),
             hash: *hash,
             space: entry.space(),

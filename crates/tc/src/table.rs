@@ -25,8 +25,8 @@ pub(crate) use warm::{TakenIn, Wholeness};
 use crate::entry::{Locked, RecordEntry};
 use crate::sim::{self, Planted};
 use crate::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use crate::sync::yield_now;
-use arc_swap::ArcSwap;
+use crate::sync::{Atomic, yield_now};
+use crossbeam_epoch::Owned;
 use parking_lot::Mutex;
 use quintet_base::{SpaceId, Timestamp};
 use quintet_index::{Entry, Guard, Hashed, Near, OrderedIndex, PointIndex, Verdict};
@@ -85,7 +85,8 @@ struct Stripe(AtomicI64);
 /// All records in memory.
 pub(crate) struct Table {
     points: PointIndex<RecordEntry>,
-    spaces: ArcSwap<Spaces>,
+    /// Never null. Replaced in `replace_spaces`, under `changing`; that Release pairs with the Acquire in `spaces_now`.
+    spaces: Atomic<Spaces>,
     /// Held while a space is added or dropped.
     changing: Mutex<()>,
     bytes: [Stripe; STRIPES],
@@ -133,7 +134,7 @@ impl Table {
     pub fn new() -> Table {
         Table {
             points: PointIndex::new(),
-            spaces: ArcSwap::from_pointee(Spaces::default()),
+            spaces: Atomic::new(Spaces::default()),
             changing: Mutex::new(()),
             bytes: std::array::from_fn(|_| Stripe::default()),
             evicted: AtomicU64::new(0),
@@ -219,18 +220,34 @@ impl Table {
 
     /// A space that has or had records in memory.
     pub fn space(&self, space: SpaceId) -> Option<Arc<Space>> {
-        self.spaces.load().get(space).cloned()
+        let guard = quintet_index::pin();
+        self.spaces_now(&guard).get(space).cloned()
     }
 
-    /// Shows a space that has or had records in memory: nothing is counted, so threads that use one space
-    /// do not meet.
-    pub fn with_space<R>(&self, space: SpaceId, see: impl FnOnce(Option<&Space>) -> R) -> R {
-        see(self.spaces.load().get(space).map(|space| &**space))
+    /// The same for who looks for its records under this guard anyway: nothing is counted, so threads that use one
+    /// space do not meet.
+    pub fn space_under<'g>(&self, space: SpaceId, guard: &'g Guard) -> Option<&'g Space> {
+        self.spaces_now(guard).get(space).map(|space| &**space)
     }
 
     /// Those that have been read or written.
     pub fn spaces(&self) -> Vec<SpaceId> {
-        self.spaces.load().iter().map(|(id, _)| id).collect()
+        let guard = quintet_index::pin();
+        self.spaces_now(&guard).iter().map(|(id, _)| id).collect()
+    }
+
+    fn spaces_now<'g>(&self, guard: &'g Guard) -> &'g Spaces {
+        let spaces = self.spaces.load(Ordering::Acquire, guard);
+        // SAFETY: never null; what is replaced is freed through the epoch.
+        unsafe { spaces.deref() }
+    }
+
+    /// Has everybody who looks from now on find these. The caller holds `changing`.
+    fn replace_spaces(&self, spaces: Spaces, guard: &Guard) {
+        let before = self.spaces.load(Ordering::Relaxed, guard);
+        self.spaces.store(Owned::new(spaces), Ordering::Release);
+        // SAFETY: unreachable for whoever pins from now on, and replaced by one at a time.
+        unsafe { guard.defer_destroy(before) };
     }
 
     /// The space, which is whole from its beginning unless `in_store` says that STORE has it.
@@ -247,9 +264,10 @@ impl Table {
             wholeness: Wholeness::new(!in_store()),
             listing: Listing::default(),
         });
-        let mut spaces = Spaces::clone(&self.spaces.load());
+        let guard = quintet_index::pin();
+        let mut spaces = self.spaces_now(&guard).clone();
         spaces.put(space, Arc::clone(&made));
-        self.spaces.store(Arc::new(spaces));
+        self.replace_spaces(spaces, &guard);
         made
     }
 
@@ -278,6 +296,7 @@ impl Table {
         if let Some(entry) = self.find(hash, id, key, near.guard()) {
             return entry;
         }
+        let known = self.space_under(id, near.guard());
         let mut put = |space: &Space| {
             let make = || {
                 let entry = RecordEntry::new(id, key);
@@ -290,8 +309,10 @@ impl Table {
             };
             self.put(hash, id, key, space, make, near)
         };
-        let made = self.with_space(id, |known| known.map(&mut put));
-        let made = made.unwrap_or_else(|| put(&self.space_or_new(id, in_store)));
+        let made = match known {
+            Some(space) => put(space),
+            None => put(&self.space_or_new(id, in_store)),
+        };
         made.expect("make does not decline")
     }
 
@@ -419,18 +440,20 @@ impl Table {
         gained
     }
 
-    /// Takes every record of some spaces out of memory, in one sweep. Nobody reads them or writes to them any more.
-    pub fn drop_spaces(&self, gone: &[SpaceId]) {
+    /// Takes every record of some spaces out of memory, in one sweep. Nobody reads them or writes to them any more. Returns
+    /// what is left of them, which whoever has looked for a space before may hold until his guard is gone.
+    pub fn drop_spaces(&self, gone: &[SpaceId]) -> Vec<Arc<Space>> {
+        let mut left = Vec::new();
         let gone: HashSet<SpaceId, foldhash::fast::FixedState> = {
             let _changing = self.changing.lock();
-            let mut spaces = Spaces::clone(&self.spaces.load());
-            let gone = gone.iter().copied().filter(|id| spaces.remove(*id));
-            let gone = gone.collect();
-            self.spaces.store(Arc::new(spaces));
-            gone
+            let guard = quintet_index::pin();
+            let mut spaces = self.spaces_now(&guard).clone();
+            left.extend(gone.iter().filter_map(|id| spaces.remove(*id)));
+            self.replace_spaces(spaces, &guard);
+            gone.iter().copied().collect()
         };
-        if gone.is_empty() {
-            return;
+        if left.is_empty() {
+            return left;
         }
         for shard in 0..self.points.shards() {
             let guard = quintet_index::pin();
@@ -447,6 +470,7 @@ impl Table {
             self.points.sweep(shard, judge, &mut removed, &guard);
             self.bury(&removed, &guard);
         }
+        left
     }
 
     fn judge(&self, entry: &RecordEntry, sweep: &Sweep<'_>, guard: &Guard) -> Verdict {
@@ -492,7 +516,7 @@ impl Table {
         // does, also when it has been removed since.
         let oldest = sweep.snapshots.first().map(|(snapshot, _)| *snapshot);
         let seen = !entry.is_absent() || oldest.is_some_and(|oldest| oldest < newest);
-        if seen && let Some(space) = self.space(entry.space()) {
+        if seen && let Some(space) = self.space_under(entry.space(), guard) {
             space.wholeness.lose();
         }
         true
@@ -506,7 +530,7 @@ impl Table {
             let entry = unsafe { address.as_ref() };
             let bytes = entry.memory_bytes() as i64;
             self.weigh(entry.hash(), -bytes);
-            if let Some(space) = self.space(entry.space()) {
+            if let Some(space) = self.space_under(entry.space(), guard) {
                 // One that is not listed has left room for another of its key.
                 match entry.is_unlisted() {
                     true => space.listing.one_less(),
@@ -534,5 +558,8 @@ impl Drop for Table {
                 unsafe { RecordEntry::free(entry.as_ptr()) };
             }
         }
+        let spaces = std::mem::replace(&mut self.spaces, Atomic::null());
+        // SAFETY: as above.
+        drop(unsafe { spaces.into_owned() });
     }
 }

@@ -6,13 +6,18 @@
 //! there already, or outlive the guard: for all else the caller goes down the tree.
 //!
 //! ```text
-//!   parent   |   s0   |   s1   |
+//!   above    |        s1        |              its parent, or further up if it is the last child
+//!   parent   |   s0   |
 //!            …   leaf | e0 e1 e2 |             left as version v by the last insertion
 //!
 //!   still v, and e0 < key < s1:  the key is this leaf's
 //! ```
-//! The leaf's range began at or below `e0` and ended at `s1` when its version was `v`. As long as it is, nobody
-//! has changed the leaf, so the range is at least as large. The latch is taken by that very version.
+//! The leaf's range began at or below `e0` and ended at `s1`, or behind it, when its version was `v`: on the way down each node was
+//! asked again when the view of its child had been taken, so each child's range was all that it seemed to be. As long as the version is
+//! `v`, nobody has changed the leaf, so the range is at least as large. The latch is taken by that very version.
+//!
+//! Keys that rise make leaves which are last children: without a look further up, what is put in at their end would go down
+//! the tree each time.
 
 use std::ptr::NonNull;
 
@@ -81,7 +86,7 @@ impl<'g, E: Entry> Near<'g, E> {
             return None;
         }
         if place.at == count {
-            // SAFETY: it was in the parent while the guard was pinned, and is freed through the epoch.
+            // SAFETY: it was in the tree while the guard was pinned, and is freed through the epoch.
             let upper = unsafe { Separator::key_at(last.upper?.as_ptr()) };
             if key >= upper {
                 return None;
@@ -95,12 +100,13 @@ impl<'g, E: Entry> Near<'g, E> {
         Some(())
     }
 
-    /// Remembers a leaf of the index that was found by `parent` under the guard, and left as `seen`.
+    /// Remembers a leaf of the index that was found under the guard, and left as `seen`. `edge`: the last step to it that was not to a last
+    /// child.
     #[inline]
     pub(super) fn remember(
         &mut self,
         index: &OrderedIndex<E>,
-        parent: Option<Step<'g>>,
+        edge: Option<Step<'g>>,
         leaf: Node<'g, E>,
         seen: Seen,
     ) {
@@ -108,15 +114,64 @@ impl<'g, E: Entry> Near<'g, E> {
             index: index.number,
             leaf,
             seen,
-            upper: parent.and_then(upper),
+            upper: edge.and_then(upper),
         });
     }
 }
 
-/// What ends the range of a step's child, if the node above has not changed since; not for its last child.
+/// What ends the range of a step's child, if the node has not changed since; not for its last child.
 fn upper(step: Step<'_>) -> Option<NonNull<Separator>> {
     let keys = &step.inner.keys;
     let separator = (step.index < keys.len()).then(|| keys.slot(step.index))?;
     step.view.still().ok()?;
     NonNull::new(separator)
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use crossbeam_epoch::pin;
+
+    use super::*;
+    use crate::ordered::{node::LEAF, retry};
+
+    struct Number([u8; 8]);
+
+    // SAFETY: never changed; the test's numbers outlive its index.
+    unsafe impl Entry for Number {
+        fn key(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    /// Goal: what rises in front of others goes down the tree where a leaf has become full, and nowhere else, although its leaves are
+    /// the last ones of their parents. Method: those that went down are counted; a split leaf is not remembered, so there are two for each.
+    #[test]
+    fn what_rises_in_front_of_others_goes_down_for_full_leaves_only() {
+        const RISING: std::ops::Range<u64> = 200..500;
+        let all = (0..RISING.end).chain(1_000..1_200);
+        let numbers: Vec<Number> = all.map(|at| Number(at.to_be_bytes())).collect();
+        let (low, rest) = numbers.split_at(RISING.start as usize);
+        let (rising, high) = rest.split_at((RISING.end - RISING.start) as usize);
+        let mut index = OrderedIndex::new();
+        let guard = pin();
+        for number in low.iter().chain(high) {
+            // SAFETY: the numbers outlive the index.
+            assert!(unsafe { index.insert(number, &guard) }.is_none());
+        }
+        let mut near = Near::under(&guard);
+        let mut down = 0;
+        for number in rising {
+            if !near.insert(&index, number.key(), number) {
+                down += 1;
+                let there = retry(|| index.try_insert(number.key(), number, &mut near));
+                assert!(there.is_none());
+            }
+            index.tally.add(1);
+        }
+        // The first of them share a leaf with others.
+        let full = rising.len() / LEAF + 2;
+        assert!(down <= 2 * full, "{down} of {}", rising.len());
+        drop(guard);
+        assert_eq!(index.check().entries, numbers.len());
+    }
 }

@@ -114,9 +114,12 @@ impl Listing {
 impl Table {
     /// Removed records that are in the table and not in the order.
     pub fn unlisted(&self) -> u64 {
-        let spaces = self.spaces.load();
+        let guard = quintet_index::pin();
         let missing = |space: &Arc<Space>| space.listing.missing.load(Ordering::Relaxed);
-        spaces.iter().map(|(_, space)| missing(space)).sum()
+        self.spaces_now(&guard)
+            .iter()
+            .map(|(_, space)| missing(space))
+            .sum()
     }
 
     /// Takes a removed record as far away as the water allows.
@@ -198,7 +201,7 @@ impl Table {
             entry.keep_newest(guard);
         }
         if !entry.is_unlisted()
-            && let Some(space) = self.space(entry.space())
+            && let Some(space) = self.space_under(entry.space(), guard)
         {
             space.listing.one_more();
             space.ordered.remove(entry.key(), guard);
@@ -215,7 +218,7 @@ impl Table {
         if !entry.is_unlisted() || forgets {
             return;
         }
-        let Some(space) = self.space(entry.space()) else {
+        let Some(space) = self.space_under(entry.space(), guard) else {
             // Dropped meanwhile: the commit will be refused.
             return;
         };

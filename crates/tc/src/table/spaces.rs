@@ -49,21 +49,17 @@ impl Spaces {
         group.spaces[at] = Some(known);
     }
 
-    /// True if it was there.
-    pub fn remove(&mut self, space: SpaceId) -> bool {
+    /// Takes it out, if it is there.
+    pub fn remove(&mut self, space: SpaceId) -> Option<Arc<Space>> {
         let (number, at) = place(space);
-        if self.get(space).is_none() {
-            return false;
+        self.get(space)?;
+        let group = Arc::make_mut(self.groups.get_mut(&number)?);
+        let removed = group.spaces[at].take();
+        group.count -= 1;
+        if group.count == 0 {
+            self.groups.remove(&number);
         }
-        if let Some(group) = self.groups.get_mut(&number) {
-            let group = Arc::make_mut(group);
-            group.spaces[at] = None;
-            group.count -= 1;
-            if group.count == 0 {
-                self.groups.remove(&number);
-            }
-        }
-        true
+        removed
     }
 
     /// All of them, in no order.
@@ -102,7 +98,11 @@ mod tests {
         for step in 0..4_000 {
             let id = SpaceId((rand.next_u64() % 600) as u32 + (1 << 27) - 300);
             match rand.next_u64() % 3 {
-                0 => assert_eq!(spaces.remove(id), model.remove(&id).is_some()),
+                0 => {
+                    let removed = spaces.remove(id).map(|space| Arc::as_ptr(&space));
+                    let known = model.remove(&id).map(|space| Arc::as_ptr(&space));
+                    assert_eq!(removed, known);
+                }
                 _ => {
                     let made = space();
                     spaces.put(id, Arc::clone(&made));
@@ -122,7 +122,7 @@ mod tests {
             }
         }
         for id in model.keys() {
-            assert!(spaces.remove(*id));
+            assert!(spaces.remove(*id).is_some());
         }
         assert!(spaces.groups.is_empty());
     }

@@ -88,8 +88,11 @@ impl Table {
 
     /// Spaces of which memory has everything.
     pub fn spaces_whole(&self) -> usize {
-        let spaces = self.spaces.load();
-        let whole = spaces.iter().filter(|(_, space)| space.is_whole());
+        let guard = quintet_index::pin();
+        let whole = self
+            .spaces_now(&guard)
+            .iter()
+            .filter(|(_, space)| space.is_whole());
         whole.count()
     }
 

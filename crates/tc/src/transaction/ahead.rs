@@ -243,9 +243,10 @@ impl Txn {
     /// Whether nothing is in a space, as far as can be told at once; if so, until somebody commits something.
     pub fn is_empty(&self, space: SpaceId) -> bool {
         let shared = &self.shared;
-        let in_memory = shared.table.with_space(space, |known| {
-            known.map(|space| space.is_whole() && space.ordered.len() == 0)
-        });
+        let guard = quintet_index::pin();
+        let in_memory = shared.table.space_under(space, &guard);
+        let in_memory = in_memory.map(|space| space.is_whole() && space.ordered.len() == 0);
+        drop(guard);
         in_memory.unwrap_or_else(|| !shared.in_store(space))
             && !(self.writes.spaces().any(|(known, _)| known == space)
                 && self.writes.iter().any(|write| write.space == space))
