@@ -18,7 +18,7 @@ use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::row::RowReader;
 use quintet_base::{Bytes, SqlResult, SqlType, Value, key};
 use quintet_ir::formula::{Computed, Formula, Scope};
-use quintet_ir::point::{LeanRow, Point, PointRow};
+use quintet_ir::point::{LeanInsert, LeanRow, Point, PointRow};
 use quintet_ir::{IndexDef, TableDef};
 use quintet_tc::{Place, Strength, WaitPolicy};
 use std::cell::Cell;
@@ -163,9 +163,9 @@ pub(crate) fn run(
         }
         Point::Insert {
             table,
-            lean: Some(values),
+            lean: Some(lean),
             ..
-        } => insert((table, direct), values, context, buffers),
+        } => insert((table, direct), lean, context, buffers),
         _ => Ok(None),
     }
 }
@@ -368,7 +368,7 @@ fn delete(
 /// A row whose indexes take any number of the same.
 fn insert(
     (table, direct): (&TableDef, &Direct),
-    columns: &[Computed],
+    lean: &LeanInsert,
     context: &mut Context<'_>,
     buffers: &mut Buffers,
 ) -> Result<Option<Done>, Halt> {
@@ -385,7 +385,7 @@ fn insert(
         values,
     } = buffers;
     values.clear();
-    for value in columns {
+    for value in &lean.values {
         if value.formula.is_none() {
             match quintet_ir::eval(&value.expr, &[], params, host) {
                 Ok(value) => values.push(value),
@@ -393,31 +393,30 @@ fn insert(
             }
         }
     }
+    key.clear();
+    let expected = match &lean.key {
+        Some(parts) => {
+            // A NULL in it is refused, which is said by the long way.
+            if push_key(parts, &scope, key) != Some(true) || key.len() > KEY_BYTES_MAX {
+                return Ok(None);
+            }
+            // What is there is on its way while the row is written.
+            let place = Place::new(table.space, key);
+            context.txn.expect(place);
+            Some(place)
+        }
+        None => None,
+    };
     let mut computed = values.iter();
     let types = table.layout.columns();
-    assert_eq!(columns.len(), types.len(), "one value per column");
-    // Where a row will be that has its key in front is on its way while its other columns are computed.
-    key.clear();
-    let mut expected = table
-        .primary_key
-        .as_ref()
-        .map_or(&[][..], |key| &key.columns);
+    assert_eq!(lean.values.len(), types.len(), "one value per column");
     let mut row = table.layout.begin(bytes);
-    for (number, (value, ty)) in columns.iter().zip(types).enumerate() {
+    for (number, (value, ty)) in lean.values.iter().zip(types).enumerate() {
         if *ty == SqlType::Int4
             && let Some(formula) = &value.formula
             && let Some(Some(value)) = formula.int4(&scope)
         {
             row.put_int4(number, value);
-            if let [first, rest @ ..] = expected
-                && *first == number
-            {
-                key::encode_int4(value, key);
-                expected = rest;
-                if rest.is_empty() {
-                    context.txn.expect(Place::new(table.space, key));
-                }
-            }
             continue;
         }
         let value = match &value.formula {
@@ -435,21 +434,22 @@ fn insert(
         return Ok(None);
     }
     let row = table.layout.open(bytes)?;
-    key.clear();
-    match &table.primary_key {
-        Some(primary) => {
+    let place = match (expected, &table.primary_key) {
+        (Some(place), _) => place,
+        (None, Some(primary)) => {
             push_columns(&row, types, &primary.columns, key)?;
             if key.len() > KEY_BYTES_MAX {
                 return Ok(None);
             }
+            Place::new(table.space, key)
         }
-        None => {
+        (None, None) => {
             let id = row_id(direct, table, context.txn)?;
             key::encode_datum(Datum::Int8(id), key);
+            Place::new(table.space, key)
         }
-    }
+    };
     let key = &key[..];
-    let place = Place::new(table.space, key);
     if table.primary_key.is_some() {
         let taken = context.txn.read_claimed_at(place, |row| row.is_some());
         if taken.map_err(|error| refused(error, context, table))? {
