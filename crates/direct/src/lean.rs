@@ -119,13 +119,18 @@ pub(crate) fn push_key(
     Some(true)
 }
 
-/// Puts what comes out of a row into the first places of `out`; `None`: a formula has no answer.
+/// Puts what comes out of a row into a place of `out` and those behind it; `None`: a formula has no answer.
 #[inline]
-pub(crate) fn give(output: &[Formula], scope: &Scope<'_>, out: &mut Vec<Value>) -> Option<()> {
-    if out.len() < output.len() {
-        out.resize_with(output.len(), Value::default);
+pub(crate) fn give(
+    output: &[Formula],
+    scope: &Scope<'_>,
+    (out, from): (&mut Vec<Value>, usize),
+) -> Option<()> {
+    let to = from + output.len();
+    if out.len() < to {
+        out.resize_with(to, Value::default);
     }
-    let places = &mut out[..output.len()];
+    let places = &mut out[from..to];
     for (number, formula) in output.iter().enumerate() {
         formula.eval(scope)?.put_into(&mut places[number]);
     }
@@ -138,11 +143,11 @@ pub(crate) fn run(
     (point, direct): (&Point, &Direct),
     context: &mut Context<'_>,
     buffers: &mut Buffers,
-    out: &mut Vec<Value>,
+    (out, from): (&mut Vec<Value>, usize),
 ) -> Result<Option<Done>, Halt> {
     match point {
         Point::Read(row) => match &row.lean {
-            Some(lean) => read(row, lean, context, buffers, out),
+            Some(lean) => read(row, lean, context, buffers, (out, from)),
             None => Ok(None),
         },
         Point::Update {
@@ -151,7 +156,7 @@ pub(crate) fn run(
             ..
         } => match &row.lean {
             Some(lean) if changes.len() <= CHANGES_MAX => {
-                update((row, lean), changes, context, buffers, out)
+                update((row, lean), changes, context, buffers, (out, from))
             }
             _ => Ok(None),
         },
@@ -175,7 +180,7 @@ fn read(
     lean: &LeanRow,
     context: &mut Context<'_>,
     buffers: &mut Buffers,
-    out: &mut Vec<Value>,
+    (out, from): (&mut Vec<Value>, usize),
 ) -> Result<Option<Done>, Halt> {
     let scope = Scope {
         row: None,
@@ -209,8 +214,8 @@ fn read(
         {
             return Some(Done::NOTHING);
         }
-        give(&lean.output, &scope, out)?;
-        Some(Done::one(lean.output.len()))
+        give(&lean.output, &scope, (out, from))?;
+        Some(Done::one(from, lean.output.len()))
     });
     found.map_err(|error| refused(error, context, &row.table))
 }
@@ -220,7 +225,7 @@ fn update(
     changes: &[(usize, Computed)],
     context: &mut Context<'_>,
     buffers: &mut Buffers,
-    out: &mut Vec<Value>,
+    (out, from): (&mut Vec<Value>, usize),
 ) -> Result<Option<Done>, Halt> {
     let table = &*row.table;
     let (params, host) = (context.params, context.host);
@@ -305,13 +310,13 @@ fn update(
             row: Some(reader),
             ..scope
         };
-        if give(&lean.output, &scope, out).is_none() {
+        if give(&lean.output, &scope, (out, from)).is_none() {
             return Ok(None);
         }
     }
     let put = context.txn.put_at(place, bytes);
     put.map_err(|error| refused(error, context, table))?;
-    Ok(Some(Done::one(lean.output.len())))
+    Ok(Some(Done::one(from, lean.output.len())))
 }
 
 fn delete(
@@ -362,7 +367,7 @@ fn delete(
     }
     let deleted = context.txn.delete_at(place);
     deleted.map_err(|error| refused(error, context, table))?;
-    Ok(Some(Done::one(0)))
+    Ok(Some(Done::one(0, 0)))
 }
 
 /// A row whose indexes take any number of the same.
@@ -471,7 +476,7 @@ fn insert(
         let put = context.txn.put(index.space, &entry, key);
         put.map_err(|error| refused(error, context, table))?;
     }
-    Ok(Some(Done::one(0)))
+    Ok(Some(Done::one(0, 0)))
 }
 
 /// Appends columns of a row as keys have them.

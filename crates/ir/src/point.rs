@@ -106,6 +106,14 @@ impl Point {
         }
     }
 
+    /// How many values come out.
+    pub fn width(&self) -> usize {
+        match self {
+            Point::Read(row) | Point::Update { row, .. } | Point::Delete(row) => row.output.len(),
+            Point::Insert { output, .. } => output.len(),
+        }
+    }
+
     /// Whether it can be computed without a frame of values.
     pub fn is_lean(&self) -> bool {
         match self {
