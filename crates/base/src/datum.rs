@@ -121,9 +121,15 @@ impl<'a> Datum<'a> {
     #[inline]
     pub fn put_into(self, place: &mut Value) {
         match (self, place) {
-            (Datum::Text(new), Value::Text(old)) if old.capacity() >= new.len() => {
-                old.clear();
-                old.push_str(new);
+            (Datum::Text(new), Value::Text(old)) => {
+                match old.is_heap_allocated() && old.capacity() >= new.len() {
+                    true => {
+                        old.clear();
+                        old.push_str(new);
+                    }
+                    // What is short lies in the value itself, and is quicker made than changed.
+                    false => *old = Str::from(new),
+                }
             }
             // Neither has anything to drop.
             (Datum::Int4(new), Value::Int4(old)) => *old = new,

@@ -377,15 +377,15 @@ impl Call {
                     let done = match (flat, sweep) {
                         (Some(flat), _) => {
                             let done = point::run(flat, direct, &mut inner, workspace, frame)?;
-                            done.map(|done| (done.found, done.width, (&flat.into, flat.plain)))
+                            done.map(|done| (done, (&flat.into, flat.plain)))
                         }
                         (None, Some(swept)) => {
                             let done = sweep::run(swept, &mut inner, workspace, frame)?;
-                            done.map(|done| (done.found, done.width, (into, *plain)))
+                            done.map(|done| (done, (into, *plain)))
                         }
                         (None, None) => None,
                     };
-                    let (found, width, (into, plain)) = match done {
+                    let (done, (into, plain)) = match done {
                         Some(done) => done,
                         None => {
                             let found = first_row(
@@ -395,16 +395,23 @@ impl Call {
                                 (&mut self.restarts, &mut self.frame),
                                 into,
                             )?;
-                            (found, self.frame.len(), (into, *plain))
+                            let width = self.frame.len();
+                            let done = point::Done {
+                                found,
+                                from: 0,
+                                width,
+                            };
+                            (done, (into, *plain))
                         }
                     };
+                    let point::Done { found, from, width } = done;
                     check_rows(into, found, statement)?;
                     if !into.silent {
                         *count = found;
                         note_found(routine, slots, found > 0);
                     }
                     if !into.targets.is_empty() {
-                        let row = (found > 0).then_some(&mut self.frame[..width]);
+                        let row = (found > 0).then_some(&mut self.frame[from..from + width]);
                         fill(routine, slots, (into, plain), row, context.host)?;
                     }
                 }

@@ -18,7 +18,7 @@ use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::row::RowReader;
 use quintet_base::{Bytes, SqlResult, SqlType, Value, key};
 use quintet_ir::formula::{Computed, Formula, Scope};
-use quintet_ir::point::{LeanRow, Point, PointRow};
+use quintet_ir::point::{LeanInsert, LeanRow, Point, PointRow};
 use quintet_ir::{IndexDef, TableDef};
 use quintet_tc::{Place, Strength, WaitPolicy};
 use std::cell::Cell;
@@ -119,13 +119,18 @@ pub(crate) fn push_key(
     Some(true)
 }
 
-/// Puts what comes out of a row into the first places of `out`; `None`: a formula has no answer.
+/// Puts what comes out of a row into a place of `out` and those behind it; `None`: a formula has no answer.
 #[inline]
-pub(crate) fn give(output: &[Formula], scope: &Scope<'_>, out: &mut Vec<Value>) -> Option<()> {
-    if out.len() < output.len() {
-        out.resize_with(output.len(), Value::default);
+pub(crate) fn give(
+    output: &[Formula],
+    scope: &Scope<'_>,
+    (out, from): (&mut Vec<Value>, usize),
+) -> Option<()> {
+    let to = from + output.len();
+    if out.len() < to {
+        out.resize_with(to, Value::default);
     }
-    let places = &mut out[..output.len()];
+    let places = &mut out[from..to];
     for (number, formula) in output.iter().enumerate() {
         formula.eval(scope)?.put_into(&mut places[number]);
     }
@@ -138,11 +143,11 @@ pub(crate) fn run(
     (point, direct): (&Point, &Direct),
     context: &mut Context<'_>,
     buffers: &mut Buffers,
-    out: &mut Vec<Value>,
+    (out, from): (&mut Vec<Value>, usize),
 ) -> Result<Option<Done>, Halt> {
     match point {
         Point::Read(row) => match &row.lean {
-            Some(lean) => read(row, lean, context, buffers, out),
+            Some(lean) => read(row, lean, context, buffers, (out, from)),
             None => Ok(None),
         },
         Point::Update {
@@ -151,7 +156,7 @@ pub(crate) fn run(
             ..
         } => match &row.lean {
             Some(lean) if changes.len() <= CHANGES_MAX => {
-                update((row, lean), changes, context, buffers, out)
+                update((row, lean), changes, context, buffers, (out, from))
             }
             _ => Ok(None),
         },
@@ -163,9 +168,9 @@ pub(crate) fn run(
         }
         Point::Insert {
             table,
-            lean: Some(values),
+            lean: Some(lean),
             ..
-        } => insert((table, direct), values, context, buffers),
+        } => insert((table, direct), lean, context, buffers),
         _ => Ok(None),
     }
 }
@@ -175,7 +180,7 @@ fn read(
     lean: &LeanRow,
     context: &mut Context<'_>,
     buffers: &mut Buffers,
-    out: &mut Vec<Value>,
+    (out, from): (&mut Vec<Value>, usize),
 ) -> Result<Option<Done>, Halt> {
     let scope = Scope {
         row: None,
@@ -209,8 +214,8 @@ fn read(
         {
             return Some(Done::NOTHING);
         }
-        give(&lean.output, &scope, out)?;
-        Some(Done::one(lean.output.len()))
+        give(&lean.output, &scope, (out, from))?;
+        Some(Done::one(from, lean.output.len()))
     });
     found.map_err(|error| refused(error, context, &row.table))
 }
@@ -220,7 +225,7 @@ fn update(
     changes: &[(usize, Computed)],
     context: &mut Context<'_>,
     buffers: &mut Buffers,
-    out: &mut Vec<Value>,
+    (out, from): (&mut Vec<Value>, usize),
 ) -> Result<Option<Done>, Halt> {
     let table = &*row.table;
     let (params, host) = (context.params, context.host);
@@ -305,13 +310,13 @@ fn update(
             row: Some(reader),
             ..scope
         };
-        if give(&lean.output, &scope, out).is_none() {
+        if give(&lean.output, &scope, (out, from)).is_none() {
             return Ok(None);
         }
     }
     let put = context.txn.put_at(place, bytes);
     put.map_err(|error| refused(error, context, table))?;
-    Ok(Some(Done::one(lean.output.len())))
+    Ok(Some(Done::one(from, lean.output.len())))
 }
 
 fn delete(
@@ -362,13 +367,13 @@ fn delete(
     }
     let deleted = context.txn.delete_at(place);
     deleted.map_err(|error| refused(error, context, table))?;
-    Ok(Some(Done::one(0)))
+    Ok(Some(Done::one(0, 0)))
 }
 
 /// A row whose indexes take any number of the same.
 fn insert(
     (table, direct): (&TableDef, &Direct),
-    columns: &[Computed],
+    lean: &LeanInsert,
     context: &mut Context<'_>,
     buffers: &mut Buffers,
 ) -> Result<Option<Done>, Halt> {
@@ -385,7 +390,7 @@ fn insert(
         values,
     } = buffers;
     values.clear();
-    for value in columns {
+    for value in &lean.values {
         if value.formula.is_none() {
             match quintet_ir::eval(&value.expr, &[], params, host) {
                 Ok(value) => values.push(value),
@@ -393,31 +398,30 @@ fn insert(
             }
         }
     }
+    key.clear();
+    let expected = match &lean.key {
+        Some(parts) => {
+            // A NULL in it is refused, which is said by the long way.
+            if push_key(parts, &scope, key) != Some(true) || key.len() > KEY_BYTES_MAX {
+                return Ok(None);
+            }
+            // What is there is on its way while the row is written.
+            let place = Place::new(table.space, key);
+            context.txn.expect(place);
+            Some(place)
+        }
+        None => None,
+    };
     let mut computed = values.iter();
     let types = table.layout.columns();
-    assert_eq!(columns.len(), types.len(), "one value per column");
-    // Where a row will be that has its key in front is on its way while its other columns are computed.
-    key.clear();
-    let mut expected = table
-        .primary_key
-        .as_ref()
-        .map_or(&[][..], |key| &key.columns);
+    assert_eq!(lean.values.len(), types.len(), "one value per column");
     let mut row = table.layout.begin(bytes);
-    for (number, (value, ty)) in columns.iter().zip(types).enumerate() {
+    for (number, (value, ty)) in lean.values.iter().zip(types).enumerate() {
         if *ty == SqlType::Int4
             && let Some(formula) = &value.formula
             && let Some(Some(value)) = formula.int4(&scope)
         {
             row.put_int4(number, value);
-            if let [first, rest @ ..] = expected
-                && *first == number
-            {
-                key::encode_int4(value, key);
-                expected = rest;
-                if rest.is_empty() {
-                    context.txn.expect(Place::new(table.space, key));
-                }
-            }
             continue;
         }
         let value = match &value.formula {
@@ -435,21 +439,22 @@ fn insert(
         return Ok(None);
     }
     let row = table.layout.open(bytes)?;
-    key.clear();
-    match &table.primary_key {
-        Some(primary) => {
+    let place = match (expected, &table.primary_key) {
+        (Some(place), _) => place,
+        (None, Some(primary)) => {
             push_columns(&row, types, &primary.columns, key)?;
             if key.len() > KEY_BYTES_MAX {
                 return Ok(None);
             }
+            Place::new(table.space, key)
         }
-        None => {
+        (None, None) => {
             let id = row_id(direct, table, context.txn)?;
             key::encode_datum(Datum::Int8(id), key);
+            Place::new(table.space, key)
         }
-    }
+    };
     let key = &key[..];
-    let place = Place::new(table.space, key);
     if table.primary_key.is_some() {
         let taken = context.txn.read_claimed_at(place, |row| row.is_some());
         if taken.map_err(|error| refused(error, context, table))? {
@@ -471,7 +476,7 @@ fn insert(
         let put = context.txn.put(index.space, &entry, key);
         put.map_err(|error| refused(error, context, table))?;
     }
-    Ok(Some(Done::one(0)))
+    Ok(Some(Done::one(0, 0)))
 }
 
 /// Appends columns of a row as keys have them.

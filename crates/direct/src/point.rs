@@ -43,17 +43,28 @@ pub(crate) struct Scratch {
 pub(crate) struct Done {
     /// Rows found or changed.
     pub found: u64,
-    /// Values that have come out.
+    /// Where the values that have come out are.
+    pub from: usize,
+    /// How many there are.
     pub width: usize,
 }
 
 impl Done {
     /// No row was found.
-    pub const NOTHING: Done = Done { found: 0, width: 0 };
+    pub const NOTHING: Done = Done {
+        found: 0,
+        from: 0,
+        width: 0,
+    };
 
-    /// One was, and so many values came out of it.
-    pub fn one(width: usize) -> Done {
-        Done { found: 1, width }
+    /// One was, and so many values came out of it, to a place and those behind it.
+    pub fn one(from: usize, width: usize) -> Done {
+        Done {
+            found: 1,
+            // Nobody has made room for nothing.
+            from: if width > 0 { from } else { 0 },
+            width,
+        }
     }
 }
 
@@ -70,10 +81,15 @@ enum Found {
     Unusual,
 }
 
-/// Runs the statement and leaves its row, if it gives one, in the first places of `out`. `None`: nothing has happened,
+/// Runs the statement and leaves its row, if it gives one, in `out`. `None`: nothing has happened,
 /// the statement is to be run as any other.
 pub(crate) fn run(
-    Flat { point, joined, .. }: &Flat,
+    Flat {
+        point,
+        joined,
+        place,
+        ..
+    }: &Flat,
     direct: &Direct,
     context: &mut Context<'_>,
     workspace: &mut Workspace,
@@ -83,7 +99,12 @@ pub(crate) fn run(
         return Ok(None);
     }
     context.txn.begin_point();
-    match lean::run((point, direct), context, &mut workspace.point.lean, out) {
+    match lean::run(
+        (point, direct),
+        context,
+        &mut workspace.point.lean,
+        (out, *place),
+    ) {
         Ok(Some(done)) => return Ok(Some(done)),
         Ok(None) if !*joined => {}
         Ok(None) | Err(Halt::Stale) => return Ok(None),
@@ -119,6 +140,7 @@ pub(crate) fn run(
     match result {
         Ok(found) => Ok(found.map(|found| Done {
             found,
+            from: 0,
             width: out.len(),
         })),
         Err(Halt::Stale) => Ok(None),

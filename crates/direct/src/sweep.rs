@@ -276,13 +276,13 @@ fn first(
         context,
         &mut passed,
         &mut |_, scope, _| {
-            give(output, scope, out)?;
+            give(output, scope, (&mut *out, 0))?;
             found = true;
             Some(Wants::NoMore)
         },
     )?;
     Ok(fits.then_some(match found {
-        true => Done::one(output.len()),
+        true => Done::one(0, output.len()),
         false => Done::NOTHING,
     }))
 }
@@ -407,7 +407,7 @@ fn total(
     for (sum, place) in sums.iter_mut().zip(out) {
         *place = sum.finish();
     }
-    Ok(Some(Done::one(totals.len())))
+    Ok(Some(Done::one(0, totals.len())))
 }
 
 /// Shows the rows at these keys that are meant; false: there is no answer.
@@ -509,6 +509,7 @@ fn change(
     }
     Ok(Some(Done {
         found: ends.len() as u64 / 2,
+        from: 0,
         width: 0,
     }))
 }

@@ -166,6 +166,8 @@ pub struct Flat {
     pub into: Into,
     /// The targets are the row's columns in order.
     pub plain: bool,
+    /// Where the row is put: no other flat statement of the routine puts one there, so each finds memory that fits.
+    pub place: usize,
     /// Targets' values are computed with the row. Where that fails, the statement is to be run as any other, for
     /// which a target's error comes after the statement.
     pub joined: bool,
@@ -211,6 +213,7 @@ impl Code {
         }
         let wanted = |slot: usize| seen.contains(&slot) || routine.slots[slot].not_null;
         let mut in_state = false;
+        let mut place = 0;
         for operation in &mut self.operations {
             match operation {
                 Operation::BeginState => in_state = true,
@@ -228,6 +231,10 @@ impl Code {
                 } = operation
             {
                 *flat = flattened(statement, into, *plain, wanted).map(Box::new);
+                if let Some(flat) = flat {
+                    flat.place = place;
+                    place += flat.point.width();
+                }
                 let single = !into.strict && !into.targets.is_empty();
                 let of = || Sweep::of(statement, single).map(Box::new);
                 *sweep = if flat.is_none() { of() } else { None };

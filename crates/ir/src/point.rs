@@ -49,9 +49,18 @@ pub enum Point {
         output: Vec<Expr>,
         /// The values may be evaluated once more than they are written.
         free: bool,
-        /// The values once more, if the row can be written without a frame.
-        lean: Option<Vec<Computed>>,
+        /// The same without a frame, if the row can be written so.
+        lean: Option<LeanInsert>,
     },
+}
+
+/// A row that is written without a frame.
+#[derive(Clone, Debug)]
+pub struct LeanInsert {
+    /// One per table column.
+    pub values: Vec<Computed>,
+    /// The key's columns with their types, if there is a key and all of it has formulas: it is known before the row is.
+    pub key: Option<Vec<(Formula, SqlType)>>,
 }
 
 /// A row, and what of it is wanted.
@@ -94,6 +103,14 @@ impl Point {
             Statement::Insert(insert) => added(insert),
             Statement::Update(update) => changed(update, |_| true),
             Statement::Delete(delete) => removed(delete),
+        }
+    }
+
+    /// How many values come out.
+    pub fn width(&self) -> usize {
+        match self {
+            Point::Read(row) | Point::Update { row, .. } | Point::Delete(row) => row.output.len(),
+            Point::Insert { output, .. } => output.len(),
         }
     }
 
@@ -239,11 +256,10 @@ fn added(insert: &Insert) -> Option<Point> {
         .any(|index| index.unique || index.is_inverted());
     let divided = insert.table.partitions.is_some();
     let is_lean = free && output.is_empty() && !exclusive && !divided;
-    let computed = |value: &Expr| Computed::new(value.clone(), None);
     Some(Point::Insert {
         table: TableRef::clone(&insert.table),
         free,
-        lean: is_lean.then(|| insert.values.iter().map(computed).collect()),
+        lean: is_lean.then(|| LeanInsert::new(&insert.table, &insert.values)),
         values: insert.values.clone(),
         output,
     })
@@ -303,6 +319,22 @@ impl PointRow {
             filter,
             output,
         })
+    }
+}
+
+impl LeanInsert {
+    fn new(table: &TableDef, values: &[Expr]) -> LeanInsert {
+        let values = values.iter();
+        let values: Vec<_> = values
+            .map(|value| Computed::new(value.clone(), None))
+            .collect();
+        let part = |column: &usize| {
+            let formula = values[*column].formula.clone()?;
+            Some((formula, table.columns[*column].ty))
+        };
+        let key = table.primary_key.as_ref();
+        let key = key.and_then(|key| key.columns.iter().map(part).collect());
+        LeanInsert { values, key }
     }
 }
 

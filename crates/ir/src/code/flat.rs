@@ -54,6 +54,7 @@ fn flat_form(
             return Some(Flat {
                 plain: is_plain(&into),
                 joined: false,
+                place: 0,
                 point,
                 into,
             });
@@ -63,6 +64,8 @@ fn flat_form(
         point: Point::of(statement)?,
         into: into.clone(),
         plain,
+        // When all are known.
+        place: 0,
         joined: false,
     })
 }
