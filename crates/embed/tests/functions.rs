@@ -553,3 +553,58 @@ fn a_function_of_a_column_that_is_gone_can_be_dropped_by_its_name() {
         SqlState::UNDEFINED_FUNCTION
     );
 }
+
+/// Goal: rows of statements stay apart, also where there are more of them than places for their rows (`ir::code`). Method: texts, numbers and
+/// integers in turn, read and changed, twice over.
+#[test]
+fn a_routine_of_very_many_statements_keeps_their_rows_apart() {
+    const STATEMENTS: usize = 400;
+    const ROWS: usize = 20;
+    let statement = |n: usize| {
+        let id = n % ROWS;
+        match n % 4 {
+            0 => {
+                format!("select word, id into w, i from t where id = {id}; said := said || w || i;")
+            }
+            1 => format!(
+                "select id, word, amount into i, w, a from t where id = {id}; total := total + a; said := said || w;"
+            ),
+            2 => format!(
+                "update t set seen = seen + 1 where id = {id} returning seen, word into i, w; said := said || w;"
+            ),
+            _ => format!("select amount into a from t where id = {id}; total := total + a;"),
+        }
+    };
+    let statements: String = (0..STATEMENTS).map(statement).collect();
+    let (_dir, db) = open_with(&format!(
+        "create table t (id int primary key, word text, amount numeric(6, 2), seen int default 0);
+         insert into t select n, repeat(chr(97 + n), n * 3), n + 0.25 from generate_series(0, {}) n;
+         create function all_of_it(out said text, out total numeric) language plpgsql as $$
+         declare w text; i int; a numeric; begin said := ''; total := 0; {statements} end $$",
+        ROWS - 1
+    ));
+    let mut c = db.client().unwrap();
+    let (mut said, mut quarters) = (String::new(), 0);
+    for n in 0..STATEMENTS {
+        let id = n % ROWS;
+        let word = char::from(b'a' + id as u8).to_string().repeat(id * 3);
+        match n % 4 {
+            0 => said += &format!("{word}{id}"),
+            1 | 2 => said += &word,
+            _ => {}
+        }
+        if n % 2 == 1 {
+            quarters += 4 * id + 1;
+        }
+    }
+    let expected = format!("{said}|{}.{:02}", quarters / 4, quarters % 4 * 25);
+    for _ in 0..2 {
+        assert_eq!(rows(&mut c, "select * from all_of_it()"), [&*expected]);
+    }
+    let seen = "select sum(seen), max(seen) from t";
+    let each = STATEMENTS / 4 * 2;
+    assert_eq!(
+        rows(&mut c, seen),
+        [format!("{each}|{}", each / (ROWS / 4))]
+    );
+}

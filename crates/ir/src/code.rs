@@ -166,12 +166,16 @@ pub struct Flat {
     pub into: Into,
     /// The targets are the row's columns in order.
     pub plain: bool,
-    /// Where the row is put: no other flat statement of the routine puts one there, so each finds memory that fits.
+    /// Where the row is put. No other flat statement of the routine puts one there, as long as there are some left, so each finds
+    /// memory that fits.
     pub place: usize,
     /// Targets' values are computed with the row. Where that fails, the statement is to be run as any other, for
     /// which a target's error comes after the statement.
     pub joined: bool,
 }
+
+/// Where flat statements of a routine put their rows, one behind the other; behind the last place the first one comes again.
+const PLACES_MAX: usize = 256;
 
 impl Code {
     /// The code of a routine.
@@ -232,8 +236,12 @@ impl Code {
             {
                 *flat = flattened(statement, into, *plain, wanted).map(Box::new);
                 if let Some(flat) = flat {
+                    let width = flat.point.width();
+                    if place + width > PLACES_MAX {
+                        place = 0;
+                    }
                     flat.place = place;
-                    place += flat.point.width();
+                    place += width;
                 }
                 let single = !into.strict && !into.targets.is_empty();
                 let of = || Sweep::of(statement, single).map(Box::new);
