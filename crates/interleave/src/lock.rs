@@ -40,6 +40,16 @@ impl<T> Mutex<T> {
             self,
         )
     }
+
+    /// Closes it if it is open.
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        let guard = match self.0.try_lock() {
+            Ok(guard) => guard,
+            Err(sync::TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(sync::TryLockError::WouldBlock) => return None,
+        };
+        Some(MutexGuard(Some(guard), self))
+    }
 }
 
 const HELD: &str = "given back only inside of `Condvar::wait`";
