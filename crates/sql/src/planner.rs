@@ -5,27 +5,32 @@
 //!
 //! Parameters without a type take one from the first place that asks for one; see `coerce`.
 
-use crate::catalog::{Catalog, Relation};
+mod names;
+mod needs;
+
+pub(crate) use names::names_of_path;
+pub(crate) use needs::no_needs;
+
+use crate::catalog::Catalog;
 use crate::command::{Command, Notice, Planned};
-use crate::ddl::{refuse_unpopulated, table_object};
+use crate::ddl::refuse_unpopulated;
 use crate::expr::Heights;
 use crate::parse::{self, Parsed};
 use crate::rewrite::same;
-use crate::routine::{Calls, StoredRoutine, hold, plan_explain};
+use crate::routine::{Calls, hold, plan_explain};
 use crate::row_security::{PartOf, RowChecks, RowSecurity};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::sizes::Sizes;
-use crate::temporary::{is_temporary, schema_of};
+use crate::temporary::schema_of;
 use crate::variables::Variables;
-use pg_query::protobuf::{Node, RangeVar};
+use names::schemas_of;
+use pg_query::protobuf::Node;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{
-    RoleId, RoutineId, SqlError, SqlResult, SqlState, SqlType, TableId, limits, stack,
-};
+use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType, TableId, limits, stack};
 use quintet_ir::aggregate::AggregateCall;
 use quintet_ir::expressions::{each_node, each_of_statement, subqueries};
 use quintet_ir::statement::{Body, OutputColumn, Procedure, Statement};
-use quintet_ir::{Expr, Need, Needs, Object, ObjectKind, Part, Plan, Privileges};
+use quintet_ir::{Expr, Need, Plan};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -172,54 +177,6 @@ pub(crate) struct Planner<'a> {
     pub columns_named: RefCell<Option<BTreeMap<i32, NamedColumn>>>,
 }
 
-/// What a search path names, in its order. A comma between double quotes is part of a name.
-pub(crate) fn names_of_path(path: &str) -> impl Iterator<Item = String> {
-    let mut quoted = false;
-    let parts = path.split(move |c| {
-        quoted ^= c == '"';
-        c == ',' && !quoted
-    });
-    parts.map(|part| {
-        let part = part.trim();
-        let inside = part.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
-        match inside {
-            Some(inside) => inside.replace("\"\"", "\""),
-            None => part.to_lowercase(),
-        }
-    })
-}
-
-/// The schemas that a search path names and that are there; `pg_catalog` comes first anyway. The session's temporary one
-/// comes before others that are named, unless the path has it elsewhere: how many come so.
-fn schemas_of(context: &PlanContext, temporary: Option<&str>) -> (Vec<String>, usize) {
-    let mut schemas: Vec<String> = Vec::new();
-    for name in names_of_path(context.schema) {
-        let name = match name.as_str() {
-            "$user" => context.catalog.roles().name(context.user.role),
-            "pg_temp" => match temporary {
-                // It may come to be.
-                Some(own) => {
-                    schemas.push(own.to_string());
-                    continue;
-                }
-                None => continue,
-            },
-            name if is_temporary(name) && temporary != Some(name) => continue,
-            _ => name,
-        };
-        if name != "pg_catalog" && context.catalog.has_schema(&name) && !schemas.contains(&name) {
-            schemas.push(name);
-        }
-    }
-    match temporary {
-        Some(own) if context.catalog.has_schema(own) && !schemas.iter().any(|name| name == own) => {
-            schemas.insert(0, own.to_string());
-            (schemas, 1)
-        }
-        _ => (schemas, 0),
-    }
-}
-
 /// Where a subquery stands, as far as aggregates are concerned that belong to the query around it.
 pub(crate) struct Around {
     /// As messages call it.
@@ -300,165 +257,6 @@ impl<'a> Planner<'a> {
     /// The text that places in the statement count from.
     pub fn source(&self) -> &'a str {
         self.source
-    }
-
-    /// The schema that things are made in.
-    ///
-    /// # Errors
-    /// `3F000` if no schema of the search path is there.
-    pub fn schema(&self) -> SqlResult<&str> {
-        let first = self.named_path().first().map(String::as_str);
-        first.ok_or_else(|| {
-            SqlError::new(
-                SqlState::INVALID_SCHEMA_NAME,
-                "no schema has been selected to create in",
-            )
-        })
-    }
-
-    /// The schemas that bare names are looked for in.
-    pub fn path(&self) -> &[String] {
-        &self.path
-    }
-
-    /// Whether who reads a definition finds an object of a schema by its bare name. `hides`: another schema's object is in the way.
-    pub fn is_read_from(&self, schema: &str, hides: impl Fn(&str) -> bool) -> bool {
-        let elsewhere = self.read_from.borrow();
-        let path = elsewhere.as_deref().unwrap_or(&self.path);
-        let mut found = path.iter().filter(|known| *known == schema || hides(known));
-        found.next().is_some_and(|first| first == schema)
-    }
-
-    /// The same without the session's temporary schema, unless the path names it.
-    pub fn named_path(&self) -> &[String] {
-        &self.path[self.unnamed..]
-    }
-
-    /// The session's temporary schema, there or not.
-    pub fn temporary(&self) -> Option<&str> {
-        self.temporary.as_deref()
-    }
-
-    /// The session's temporary schema, to make something in it. `asked`: as it was named.
-    ///
-    /// # Errors
-    /// `42501` for who may not; `42P16` for another session's.
-    pub fn temporary_schema(&self, asked: &str) -> SqlResult<&str> {
-        let Some(own) = self.temporary() else {
-            return Err(SqlError::unsupported("a temporary table outside a session"));
-        };
-        if asked != "pg_temp" && asked != own {
-            return Err(SqlError::new(
-                SqlState::INVALID_TABLE_DEFINITION,
-                "cannot create relations in temporary schemas of other sessions",
-            ));
-        }
-        let may = self.must_have(crate::role::THE_DATABASE, Privileges::TEMPORARY);
-        may.map_err(|_| {
-            let database = self.context.database;
-            let message =
-                format!("permission denied to create temporary tables in database \"{database}\"");
-            SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
-        })?;
-        Ok(own)
-    }
-
-    /// A name that may have the database's in front of `most` parts, without it.
-    ///
-    /// # Errors
-    /// `0A000` for another database's.
-    pub fn local<'s, 'n>(&self, name: &'s [&'n str], most: usize) -> SqlResult<&'s [&'n str]> {
-        match name {
-            [database, rest @ ..] if rest.len() == most => match *database {
-                own if own == self.context.database => Ok(rest),
-                _ => Err(elsewhere(&name.join("."))),
-            },
-            _ => Ok(name),
-        }
-    }
-
-    /// The same for a relation's name.
-    ///
-    /// # Errors
-    /// As [`Planner::local`].
-    pub fn local_relation<'s, 'n>(&self, name: &'s [&'n str]) -> SqlResult<&'s [&'n str]> {
-        let quoted = || elsewhere(&format!("\"{}\"", name.join(".")));
-        self.local(name, 2).map_err(|_| quoted())
-    }
-
-    /// Refuses a relation of another database.
-    ///
-    /// # Errors
-    /// `0A000`.
-    pub fn refuse_elsewhere(&self, relation: &RangeVar) -> SqlResult<()> {
-        let RangeVar {
-            catalogname,
-            schemaname,
-            relname,
-            location,
-            ..
-        } = relation;
-        if catalogname.is_empty() || catalogname == self.context.database {
-            return Ok(());
-        }
-        let name = format!("\"{catalogname}.{schemaname}.{relname}\"");
-        Err(self.at(*location)(elsewhere(&name)))
-    }
-
-    /// What a relation's name stands for; a bare one is looked for along the search path.
-    pub fn find_relation(&self, schema: Option<&str>, name: &str) -> Option<Relation> {
-        let catalog = self.catalog();
-        if let Some(table) = self.large_object_table(name) {
-            return Some(Relation::Table(table));
-        }
-        match schema {
-            Some("pg_temp") => catalog.relation(self.temporary()?, name),
-            Some(schema) if is_temporary(schema) && self.temporary() != Some(schema) => None,
-            Some(schema) => catalog.relation(schema, name),
-            None => self
-                .path
-                .iter()
-                .find_map(|schema| catalog.relation(schema, name)),
-        }
-    }
-
-    /// Whether a name without a schema means the relation of this one.
-    pub fn shows(&self, schema: &str, name: &str) -> bool {
-        let catalog = self.catalog();
-        let knows = |known: &&String| **known == schema || catalog.relation(known, name).is_some();
-        self.path.iter().find(knows).map(String::as_str) == Some(schema)
-    }
-
-    /// The routines that a name may mean; temporary ones by `pg_temp` only, wherever the path has that.
-    pub fn find_routines(&self, schema: Option<&str>, name: &str) -> Vec<&'a Arc<StoredRoutine>> {
-        let catalog = self.catalog();
-        match schema {
-            Some(schema) if schema == "pg_temp" || is_temporary(schema) => self
-                .temporary()
-                .filter(|own| schema == "pg_temp" || schema == *own)
-                .map_or_else(Vec::new, |own| catalog.routines(own, name)),
-            Some(schema) => catalog.routines(schema, name),
-            None => {
-                let key = |stored: &Arc<StoredRoutine>| {
-                    let signature = stored.signature(catalog).ok()?;
-                    Some(signature.key())
-                };
-                let mut found: Vec<&Arc<StoredRoutine>> = Vec::new();
-                for schema in self.path.iter().filter(|schema| !is_temporary(schema)) {
-                    let before = found.len();
-                    for stored in catalog.routines(schema, name) {
-                        // One with the same parameters in a schema that comes before hides it.
-                        let own = if before > 0 { key(stored) } else { None };
-                        let hides =
-                            |other: &&Arc<StoredRoutine>| own.is_some() && key(other) == own;
-                        if !found[..before].iter().any(hides) {
-                            found.push(stored);
-                        }
-                    }
-                }
-                found
-            }
-        }
     }
 
     /// Remembers that a name means this relation, or this column of it (from 1).
@@ -549,169 +347,6 @@ impl<'a> Planner<'a> {
             severity: "NOTICE",
             message: message.detail(lines.collect::<Vec<_>>().join("\n")),
         });
-    }
-
-    /// The statement needs privileges on an object.
-    pub fn need(&self, object: Object, privileges: Privileges) {
-        self.need_part(object, privileges, Part::Whole);
-    }
-
-    /// The statement needs privileges on a part of an object. What is needed on one stands together.
-    pub fn need_part(&self, object: Object, privileges: Privileges, part: Part) {
-        // Its routines ask by themselves.
-        if self.is_of_large_objects() {
-            return;
-        }
-        let mut needs = self.needs.borrow_mut();
-        let same = |need: &Need| need.object == object && need.role.is_none();
-        let is_it = |need: &&mut Need| same(need) && need.part == part;
-        if let Some(need) = needs.iter_mut().find(is_it) {
-            need.privileges |= privileges;
-            return;
-        }
-        let need = Need {
-            object,
-            privileges,
-            role: None,
-            part,
-        };
-        match needs.iter().rposition(same) {
-            Some(place) => needs.insert(place + 1, need),
-            None => needs.push(need),
-        }
-    }
-
-    /// The statement reads a relation: which columns of it, names will say.
-    pub fn need_source(&self, relation: TableId) {
-        self.need_some(relation, Privileges::SELECT);
-        self.sources.borrow_mut().insert(relation);
-    }
-
-    /// The statement needs privileges on some column of a relation, or on all of it.
-    pub fn need_some(&self, relation: TableId, privileges: Privileges) {
-        self.need_part(table_object(relation), privileges, Part::Any);
-    }
-
-    /// The statement needs privileges on a column, by its number from 0.
-    pub fn need_column(&self, relation: TableId, column: usize, privileges: Privileges) {
-        let number = u16::try_from(column + 1).unwrap_or(u16::MAX);
-        self.need_part(table_object(relation), privileges, Part::Column(number));
-    }
-
-    /// The statement needs privileges on a table.
-    pub fn need_table(&self, table: TableId, privileges: Privileges) {
-        self.need(table_object(table), privileges);
-    }
-
-    /// The statement calls a routine.
-    pub fn need_routine(&self, routine: RoutineId) {
-        let object = Object {
-            kind: ObjectKind::Routine,
-            number: routine.0,
-        };
-        self.need(object, Privileges::EXECUTE);
-    }
-
-    /// The statement changes a table; of what it writes to columns is said elsewhere, one by one.
-    pub fn need_target(&self, table: TableId, privileges: Privileges) {
-        match (Privileges::INSERT | Privileges::UPDATE).contains(privileges) {
-            true => self.need_some(table, privileges),
-            false => self.need_table(table, privileges),
-        }
-        self.targets.borrow_mut().push(table);
-    }
-
-    /// A column is named, or stands in a row that is: it is read. What is neither a source of the statement nor changed by it has its
-    /// columns looked at for other reasons (policies, checks), for which nobody needs privileges.
-    pub fn names_column(&self, origin: Option<(TableId, u16)>) {
-        let Some((table, number)) = origin else {
-            return;
-        };
-        let is_target = self.targets.borrow().contains(&table);
-        if is_target {
-            self.read_targets.borrow_mut().insert(table);
-        }
-        if is_target || self.sources.borrow().contains(&table) {
-            let column = usize::from(number).saturating_sub(1);
-            self.need_column(table, column, Privileges::SELECT);
-        }
-    }
-
-    /// Something of a relation is read that is in none of its columns.
-    pub fn names_beyond_columns(&self, relation: TableId) {
-        let is_source = self.sources.borrow().contains(&relation);
-        if is_source || self.targets.borrow().contains(&relation) {
-            self.need_table(relation, Privileges::SELECT);
-        }
-    }
-
-    /// Whether the statement reads what it changes.
-    pub fn reads_target(&self, target: TableId) -> bool {
-        self.read_targets.borrow().contains(&target)
-    }
-
-    /// What the statement changes is read.
-    pub fn note_target_read(&self, target: TableId) {
-        self.read_targets.borrow_mut().insert(target);
-    }
-
-    /// What something within the statement needs.
-    pub fn need_all(&self, needs: Vec<Need>) {
-        self.needs.borrow_mut().extend(needs);
-    }
-
-    /// Who owns a relation.
-    pub fn owner_of(&self, relation: TableId) -> RoleId {
-        let object = Object {
-            kind: ObjectKind::Table,
-            number: relation.0,
-        };
-        self.catalog().roles().access_of(object).owner
-    }
-
-    /// Another needs privileges on a relation: who owns the view that it is below.
-    pub fn need_as(&self, role: RoleId, relation: TableId, privileges: Privileges, part: Part) {
-        self.needs.borrow_mut().push(Need {
-            object: table_object(relation),
-            privileges,
-            role: Some(role),
-            part,
-        });
-    }
-
-    /// What a view's expressions need, its owner must have.
-    pub fn need_of_view(&self, view: TableId, inside: Vec<Need>) {
-        let owner = self.owner_of(view);
-        let owned = inside.into_iter().map(|need| Need {
-            role: need.role.or(Some(owner)),
-            ..need
-        });
-        self.needs.borrow_mut().extend(owned);
-    }
-
-    /// Runs `plan` for what is checked and not run: nobody needs privileges for it.
-    pub fn for_nothing<T>(&self, plan: impl FnOnce() -> SqlResult<T>) -> SqlResult<()> {
-        let needs = self.needs.borrow().clone();
-        let planned = plan();
-        *self.needs.borrow_mut() = needs;
-        planned.map(|_| ())
-    }
-
-    /// What the statement needs.
-    pub fn take_needs(&self) -> Vec<Need> {
-        let mut needs = self.needs.take();
-        needs.extend(self.users_needs.take());
-        // As PostgreSQL asks: what the statement itself names, then what is below views.
-        needs.sort_by_key(|need| need.role.is_some());
-        needs
-    }
-
-    /// The same of what was defined before and is used now, a view or a policy: what its names mean was found when it was made, so
-    /// nobody needs to find it now.
-    pub fn needs_of_definition(&self) -> Vec<Need> {
-        let mut needs = self.take_needs();
-        needs.retain(|need| need.object.kind != ObjectKind::Schema);
-        needs
     }
 
     pub fn warn(&self, message: SqlError) {
@@ -969,11 +604,6 @@ impl<'a> Planner<'a> {
         needs.extend(inside.users_needs.take());
     }
 
-    /// A view is read, or changed, that has the rights of whoever uses it.
-    pub fn need_of_user(&self, inside: Vec<Need>) {
-        self.users_needs.borrow_mut().extend(inside);
-    }
-
     /// Materialized views without rows that were met, here or in views.
     fn read_unpopulated(&self) -> Vec<TableId> {
         let uses = self.uses.borrow();
@@ -1033,17 +663,6 @@ pub(crate) fn writes_by_calls(statement: &Statement) -> bool {
     let written = !matches!(statement, Statement::Delete(_));
     let table = statement.target().filter(|_| written);
     table.is_some_and(|table| table.calls_routines())
-}
-
-/// A name leads into another database.
-fn elsewhere(name: &str) -> SqlError {
-    let message = format!("cross-database references are not implemented: {name}");
-    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-}
-
-/// Of a statement that asks for nothing that is anybody's; whoever plans the whole fills them in.
-pub(crate) fn no_needs() -> Needs {
-    Needs::from([])
 }
 
 /// True if a query in an expression locks rows: the statement is run whole then, as if it called functions.

@@ -3,7 +3,7 @@
 //! Relies on: nothing but numbers.  Promises: a kind has one byte for ever, so that records of one kind stand together; a key that is none
 //! is refused.  Does not: know what is in a record (`records`).
 
-use super::damaged;
+use super::versions::damaged;
 use crate::role::Whose;
 use quintet_base::ids::TEMPORARY;
 use quintet_base::{ConstraintId, RoleId, RoutineId, SequenceId, SqlResult, TableId};

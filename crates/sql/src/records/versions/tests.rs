@@ -1,6 +1,8 @@
 //! Records of earlier versions are read.
 
 use super::*;
+use crate::records::*;
+use quintet_base::SpaceId;
 
 #[test]
 fn routines_of_earlier_versions_are_read() {
