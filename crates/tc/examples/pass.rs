@@ -6,7 +6,7 @@
 //! Each order (default 100,000 a pass, 3 passes) is one transaction: ten new order lines (a key of four integers, a row of
 //! 80 bytes), and ten updates of a stock of twice as many rows as there are orders (300 bytes each), which STORE has before.
 //! The directory must be empty. Passes run on the main thread, while nothing else does: for
-//! `valgrind --tool=callgrind --collect-atstart=no --toggle-collect='*compact::post_from*'` as well as for a clock.
+//! `valgrind --tool=callgrind --collect-atstart=no --toggle-collect='quintet_tc::compact::compact*'` as well as for a clock.
 
 use quintet_base::{Durability, Level, SpaceId, key};
 use quintet_dc::DataComponent;
