@@ -3,7 +3,7 @@
 //! ```text
 //! cargo build --release -p quintet-bench --example call_cost
 //! call_cost DIRECTORY tpcc|neworder-payment|ycsb WAREHOUSES CALLS [PROCEDURE]
-//! valgrind --tool=callgrind --toggle-collect='*measured*' call_cost DIRECTORY tpcc 1 500 NewOrder
+//! valgrind --tool=callgrind --toggle-collect='*measured*' call_cost DIRECTORY tpcc 1 500 new-order
 //! ```
 //! Relies on: `embed`.  Promises: the directory is loaded if it is empty; calls are a function of their number, so
 //! that two programs do the same; with a procedure's name only its calls are made. Callgrind's count inside
@@ -115,6 +115,13 @@ fn main() -> Result<(), Failed> {
     client.query("SET default_transaction_isolation = 'serializable'")?;
     for procedure in workload.procedures() {
         client.prepare(procedure.name, procedure.statement)?;
+    }
+    if let Some(only) = only.first() {
+        let names = workload.procedures().iter().map(|procedure| procedure.name);
+        let names: Vec<&str> = names.collect();
+        if !names.contains(&only.as_str()) {
+            return Err(format!("no procedure {only}: {}", names.join(", ")).into());
+        }
     }
     let mut stream = workload.calls(0, 7);
     let mut costs: BTreeMap<&str, (u64, usize)> = BTreeMap::new();
