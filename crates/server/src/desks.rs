@@ -11,6 +11,7 @@
 //!                               …     ──apart──►┘
 //!                                     ─behind──►    threads of low priority: queries over large tables
 //! ```
+//! Who is woken by another thread, as by the log's writer, is woken without a call to the system if the desk does not sleep ([`letters`]).
 //! Connections with answers send them together (decision 69), and a desk that has worked for a millisecond without a rest, or for less
 //! if it has many connections, lets other threads have its processor then (decision 71).
 //!
@@ -19,7 +20,10 @@
 //! to wait for a processor in the middle of a call holds up those who wait for its rows. Measured in
 //! `docs/decisions/0007`.
 
+mod letters;
+
 use crate::arrivals::Accepted;
+use letters::{Address, AtDesk, Letters};
 use quintet_rt::{Clock, RealClock};
 use std::cell::{Cell, OnceCell};
 use std::future::{Future, poll_fn};
@@ -27,7 +31,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::Poll;
+use std::task::{Context, Poll};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -120,8 +124,12 @@ impl Desks {
         for number in 0..count {
             let runtime = Builder::new_current_thread()
                 .enable_all()
-                .on_thread_park(|| RESTED.set(RealClock.monotonic_nanos()))
+                .on_thread_park(|| {
+                    letters::here(Letters::before_sleep);
+                    RESTED.set(RealClock.monotonic_nanos());
+                })
                 .on_thread_unpark(|| {
+                    letters::here(Letters::after_sleep);
                     let now = RealClock.monotonic_nanos();
                     if now - RESTED.get() >= REST_NS {
                         AT_WORK.set(now);
@@ -139,7 +147,10 @@ impl Desks {
             desks.push(desk);
             threads.push(quintet_rt::threads::spawn(&name, move || {
                 CONNECTIONS.with(|desk| desk.set(connections).expect("one desk for a thread"));
+                let _at_desk = AtDesk::begin(Arc::default());
                 runtime.block_on(stop.notified());
+                // Its connections end before what wakes them.
+                drop(runtime);
             }));
         }
         // Whoever blocks there has another thread started in his place.
@@ -217,9 +228,17 @@ fn go(mut serving: Serving, places: Places, place: Place) {
         Place::Behind => &places.behind,
     };
     runtime.clone().spawn(async move {
+        let mut address = Address::default();
         let next = poll_fn(|context| {
             IS.set(Some(place));
-            let poll = serving.as_mut().poll(context);
+            let poll = match place {
+                Place::Desk => {
+                    letters::here(Letters::open);
+                    let by = address.of(context.waker());
+                    serving.as_mut().poll(&mut Context::from_waker(by))
+                }
+                Place::Apart | Place::Behind => serving.as_mut().poll(context),
+            };
             IS.set(None);
             match (poll, WANTS.take()) {
                 (Poll::Ready(()), _) => Poll::Ready(None),
@@ -420,6 +439,54 @@ mod tests {
             assert!(!elsewhere.starts_with("desk-"), "{elsewhere}");
             assert_eq!(desk, home);
         }
+        end.abort();
+    }
+
+    /// Whoever is woken by another thread goes on, whether the desk works just then, sleeps or is about to.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn nobody_who_is_woken_by_another_thread_is_left_to_wait() {
+        const ROUNDS: usize = 2_000;
+        let (desks, end) = Desks::start().unwrap();
+        let (asks, asked) = mpsc::channel::<tokio::sync::oneshot::Sender<()>>();
+        let (told, heard) = mpsc::channel();
+        let mut clients = Vec::new();
+        for (stream, client) in sockets(EACH).await {
+            let (asks, told) = (asks.clone(), told.clone());
+            clients.push(client);
+            desks.serve(stream, move |_stream| async move {
+                for round in 0..ROUNDS {
+                    let (answer, answered) = tokio::sync::oneshot::channel();
+                    asks.send(answer).unwrap();
+                    if round % 3 == 0 {
+                        others_first().await;
+                    }
+                    answered.await.unwrap();
+                }
+                told.send(()).unwrap();
+            });
+        }
+        drop((asks, told));
+        // As the log's writer does: some together, then nobody for a moment.
+        let writer = quintet_rt::threads::spawn("writer", move || {
+            let mut answers = 0u64;
+            while let Ok(first) = asked.recv() {
+                let more = asked.try_iter().take(answers as usize % EACH);
+                for answer in std::iter::once(first).chain(more) {
+                    answers += 1;
+                    answer.send(()).unwrap();
+                }
+                if answers.is_multiple_of(5) {
+                    RealClock.sleep(std::time::Duration::from_micros(answers % 60));
+                }
+            }
+            answers
+        });
+        let limit = std::time::Duration::from_secs(60);
+        for left in (1..=EACH).rev() {
+            let done = tokio::task::block_in_place(|| heard.recv_timeout(limit));
+            assert_eq!(done, Ok(()), "{left} of {EACH} wait for ever");
+        }
+        assert_eq!(writer.join().unwrap(), (EACH * ROUNDS) as u64);
         end.abort();
     }
 
