@@ -442,15 +442,22 @@ mod tests {
         end.abort();
     }
 
-    /// Whoever is woken by another thread goes on, whether the desk works just then, sleeps or is about to.
+    /// Whoever is woken by another thread goes on, whether the desk works just then, sleeps or is about to. One alone at its desk
+    /// waits for ever if it is left once; of many, others have the desk look again.
     #[tokio::test(flavor = "multi_thread")]
     async fn nobody_who_is_woken_by_another_thread_is_left_to_wait() {
+        for connections in [1, EACH] {
+            woken_by_another_thread(connections).await;
+        }
+    }
+
+    async fn woken_by_another_thread(connections: usize) {
         const ROUNDS: usize = 2_000;
         let (desks, end) = Desks::start().unwrap();
         let (asks, asked) = mpsc::channel::<tokio::sync::oneshot::Sender<()>>();
         let (told, heard) = mpsc::channel();
         let mut clients = Vec::new();
-        for (stream, client) in sockets(EACH).await {
+        for (stream, client) in sockets(connections).await {
             let (asks, told) = (asks.clone(), told.clone());
             clients.push(client);
             desks.serve(stream, move |_stream| async move {
@@ -466,27 +473,33 @@ mod tests {
             });
         }
         drop((asks, told));
-        // As the log's writer does: some together, then nobody for a moment.
+        // As the log's writer does: some together, after a moment, which is at times the one in which the desk goes to sleep.
         let writer = quintet_rt::threads::spawn("writer", move || {
             let mut answers = 0u64;
-            while let Ok(first) = asked.recv() {
+            loop {
+                let first = match asked.try_recv() {
+                    Ok(first) => first,
+                    Err(mpsc::TryRecvError::Empty) => {
+                        quintet_rt::threads::yield_now();
+                        continue;
+                    }
+                    Err(mpsc::TryRecvError::Disconnected) => break answers,
+                };
+                let from = RealClock.monotonic_nanos() + answers * 37 % 4_000;
+                while RealClock.monotonic_nanos() < from {}
                 let more = asked.try_iter().take(answers as usize % EACH);
                 for answer in std::iter::once(first).chain(more) {
                     answers += 1;
                     answer.send(()).unwrap();
                 }
-                if answers.is_multiple_of(5) {
-                    RealClock.sleep(std::time::Duration::from_micros(answers % 60));
-                }
             }
-            answers
         });
         let limit = std::time::Duration::from_secs(60);
-        for left in (1..=EACH).rev() {
+        for left in (1..=connections).rev() {
             let done = tokio::task::block_in_place(|| heard.recv_timeout(limit));
-            assert_eq!(done, Ok(()), "{left} of {EACH} wait for ever");
+            assert_eq!(done, Ok(()), "{left} of {connections} wait for ever");
         }
-        assert_eq!(writer.join().unwrap(), (EACH * ROUNDS) as u64);
+        assert_eq!(writer.join().unwrap(), (connections * ROUNDS) as u64);
         end.abort();
     }
 
