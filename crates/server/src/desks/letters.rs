@@ -113,7 +113,7 @@ impl Letters {
         };
         self.any.store(false, Ordering::Relaxed);
         drop(inner);
-        letters.iter().for_each(Waker::wake_by_ref);
+        letters.into_iter().for_each(Waker::wake);
     }
 
     /// From another thread.
