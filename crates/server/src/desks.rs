@@ -11,7 +11,6 @@
 //!                               …     ──apart──►┘
 //!                                     ─behind──►    threads of low priority: queries over large tables
 //! ```
-//! Who is woken by another thread, as by the log's writer, is woken without a call to the system if the desk does not sleep ([`letters`]).
 //! Connections with answers send them together (decision 69), and a desk that has worked for a millisecond without a rest, or for less
 //! if it has many connections, lets other threads have its processor then (decision 71).
 //!
@@ -20,10 +19,7 @@
 //! to wait for a processor in the middle of a call holds up those who wait for its rows. Measured in
 //! `docs/decisions/0007`.
 
-mod letters;
-
 use crate::arrivals::Accepted;
-use letters::{Address, AtDesk, Letters};
 use quintet_rt::{Clock, RealClock};
 use std::cell::{Cell, OnceCell};
 use std::future::{Future, poll_fn};
@@ -31,7 +27,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::Poll;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -124,12 +120,8 @@ impl Desks {
         for number in 0..count {
             let runtime = Builder::new_current_thread()
                 .enable_all()
-                .on_thread_park(|| {
-                    letters::here(Letters::before_sleep);
-                    RESTED.set(RealClock.monotonic_nanos());
-                })
+                .on_thread_park(|| RESTED.set(RealClock.monotonic_nanos()))
                 .on_thread_unpark(|| {
-                    letters::here(Letters::after_sleep);
                     let now = RealClock.monotonic_nanos();
                     if now - RESTED.get() >= REST_NS {
                         AT_WORK.set(now);
@@ -147,10 +139,7 @@ impl Desks {
             desks.push(desk);
             threads.push(quintet_rt::threads::spawn(&name, move || {
                 CONNECTIONS.with(|desk| desk.set(connections).expect("one desk for a thread"));
-                let _at_desk = AtDesk::begin(Arc::default());
                 runtime.block_on(stop.notified());
-                // Its connections end before what wakes them.
-                drop(runtime);
             }));
         }
         // Whoever blocks there has another thread started in his place.
@@ -228,17 +217,9 @@ fn go(mut serving: Serving, places: Places, place: Place) {
         Place::Behind => &places.behind,
     };
     runtime.clone().spawn(async move {
-        let mut address = Address::default();
         let next = poll_fn(|context| {
             IS.set(Some(place));
-            let poll = match place {
-                Place::Desk => {
-                    letters::here(Letters::open);
-                    let by = address.of(context.waker());
-                    serving.as_mut().poll(&mut Context::from_waker(by))
-                }
-                Place::Apart | Place::Behind => serving.as_mut().poll(context),
-            };
+            let poll = serving.as_mut().poll(context);
             IS.set(None);
             match (poll, WANTS.take()) {
                 (Poll::Ready(()), _) => Poll::Ready(None),
@@ -439,67 +420,6 @@ mod tests {
             assert!(!elsewhere.starts_with("desk-"), "{elsewhere}");
             assert_eq!(desk, home);
         }
-        end.abort();
-    }
-
-    /// Whoever is woken by another thread goes on, whether the desk works just then, sleeps or is about to. One alone at its desk
-    /// waits for ever if it is left once; of many, others have the desk look again.
-    #[tokio::test(flavor = "multi_thread")]
-    async fn nobody_who_is_woken_by_another_thread_is_left_to_wait() {
-        for connections in [1, EACH] {
-            woken_by_another_thread(connections).await;
-        }
-    }
-
-    async fn woken_by_another_thread(connections: usize) {
-        const ROUNDS: usize = 2_000;
-        let (desks, end) = Desks::start().unwrap();
-        let (asks, asked) = mpsc::channel::<tokio::sync::oneshot::Sender<()>>();
-        let (told, heard) = mpsc::channel();
-        let mut clients = Vec::new();
-        for (stream, client) in sockets(connections).await {
-            let (asks, told) = (asks.clone(), told.clone());
-            clients.push(client);
-            desks.serve(stream, move |_stream| async move {
-                for round in 0..ROUNDS {
-                    let (answer, answered) = tokio::sync::oneshot::channel();
-                    asks.send(answer).unwrap();
-                    if round % 3 == 0 {
-                        others_first().await;
-                    }
-                    answered.await.unwrap();
-                }
-                told.send(()).unwrap();
-            });
-        }
-        drop((asks, told));
-        // As the log's writer does: some together, after a moment, which is at times the one in which the desk goes to sleep.
-        let writer = quintet_rt::threads::spawn("writer", move || {
-            let mut answers = 0u64;
-            loop {
-                let first = match asked.try_recv() {
-                    Ok(first) => first,
-                    Err(mpsc::TryRecvError::Empty) => {
-                        quintet_rt::threads::yield_now();
-                        continue;
-                    }
-                    Err(mpsc::TryRecvError::Disconnected) => break answers,
-                };
-                let from = RealClock.monotonic_nanos() + answers * 37 % 4_000;
-                while RealClock.monotonic_nanos() < from {}
-                let more = asked.try_iter().take(answers as usize % EACH);
-                for answer in std::iter::once(first).chain(more) {
-                    answers += 1;
-                    answer.send(()).unwrap();
-                }
-            }
-        });
-        let limit = std::time::Duration::from_secs(60);
-        for left in (1..=connections).rev() {
-            let done = tokio::task::block_in_place(|| heard.recv_timeout(limit));
-            assert_eq!(done, Ok(()), "{left} of {connections} wait for ever");
-        }
-        assert_eq!(writer.join().unwrap(), (connections * ROUNDS) as u64);
         end.abort();
     }
 
