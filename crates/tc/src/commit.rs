@@ -131,7 +131,11 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     let frozen = Timestamp(shared.frozen.load(Ordering::SeqCst));
     let marked = section.marked(txn, frozen);
     record::encode(place.payload(), marked, spaces(txn), time_micros);
-    let payload = crate::entry::logged(place.finish(), bytes, &guard);
+    let payload = match txn.quiet {
+        true => place.finish_quietly(),
+        false => place.finish(),
+    };
+    let payload = crate::entry::logged(payload, bytes, &guard);
     let written = CommitRecord::own(payload).expect("a commit");
     let low_water = section.install(txn, &written, timestamp, &guard);
     if let Some(fences) = fences {

@@ -100,6 +100,8 @@ pub struct Txn {
     locks_reads: bool,
     /// Its commit is refused where another's would wait. See [`crate::batch`].
     pub(crate) never_waits: bool,
+    /// See [`Txn::commit_quietly`].
+    pub(crate) quiet: bool,
     /// Hashes of the rows whose locks it holds or has queued up for; each is owed a release.
     held: Vec<u64>,
     /// The one that was taken last, if it was not held before; see [`Txn::leave_alone`].
@@ -177,6 +179,7 @@ impl Txn {
             writes,
             optimistic: false,
             never_waits: false,
+            quiet: false,
             locks_reads: false,
             held: Vec::new(),
             taken: None,
@@ -458,6 +461,12 @@ impl Txn {
     /// The space is not used after this commit; its rows go when nobody can read them any more.
     pub fn drop_space(&mut self, space: SpaceId) {
         self.dropped.push(space);
+    }
+
+    /// Whether its commit leaves the log's writer asleep: for whoever asks [`quintet_wal::Wal::when_durable_for`] as soon as it has committed, and
+    /// is alone ([`quintet_wal::Wal::is_alone`]).
+    pub fn commit_quietly(&mut self, quietly: bool) {
+        self.quiet = quietly;
     }
 
     /// Commits. After [`Error::Blocked`] the transaction is as before: wait and commit again. After

@@ -8,7 +8,7 @@
 //! Does not: know what a record means, retry, or keep anything below the redo start but in an archive.
 //!
 //! ```text
-//!  committers                    log writer (one thread)               disk
+//!  committers                    log writer (one thread, or who is alone)  disk
 //!  wait_for_room
 //!  reserve ─► payload ─► finish   closes the group, waits until it is
 //!     reserve ─► payload ─►...    filled, writes it from the ring ────► pwrite
@@ -45,13 +45,14 @@
 //! | `stream` | the segments as one stream of bytes |
 //! | `shared` | reserve, append, flush, truncate; who sleeps and who wakes |
 //! | `shared::ahead` | memory of the ring, touched before records come to it |
-//! | `shared::company` | groups that wait for more commits before they are synced |
+//! | `shared::company` | groups that wait for more commits before they are synced; sessions that commit alone |
 //! | `shared::keeper` | which segments there are, and when the next is made |
 //! | `sync` | atomics and locks: the real ones, or those of tests that try out orders |
 //! | `space` | making, reusing and removing segments |
 //! | `archive` | segments that are kept when the log needs them no more |
 //! | `kept` | [`KeptLog`]: reading those, and the log behind them |
-//! | `writer` | the thread that writes and syncs groups |
+//! | `writer` | writes and syncs groups |
+//! | `turns` | on whose thread it does so |
 //! | `durable` | [`Durable`], waiting for a position |
 //! | `driven` | [`Driver`]: the writer and the keeper without threads, for simulation |
 //! | `opening` | [`Opening`]: a log whose records are read on the way to its end; [`create`] |
@@ -59,7 +60,7 @@
 //! | `reader` | [`LogReader`], [`Block`], [`inspect`] |
 //!
 //! Lock order: `retiring` before `space`, `space` before `control`, `space` before `stream`; `closed` (groups), `readers` (ring) and
-//! `waiters` alone. No lock but `retiring`, `space` and `kept` (archive) is held across I/O, and none across a wait for a reservation.
+//! `waiters` alone; `writer` (turns) before all of them. No lock but `writer`, `retiring`, `space` and `kept` (archive) is held across I/O, and none across a wait for a reservation.
 
 mod archive;
 mod blocks;
@@ -84,6 +85,7 @@ mod stats;
 mod stream;
 mod sync;
 mod tail;
+mod turns;
 mod wal;
 mod writer;
 

@@ -65,16 +65,25 @@ impl<'w> Reservation<'w> {
     /// Whoever reads it synchronises with the thread that calls this, by any means.
     pub fn finish(mut self) -> NonNull<u8> {
         let crc = crc32c::crc32c(self.payload());
-        self.finish_with(crc)
+        let (shared, payload) = self.finish_with(crc);
+        shared.wake_writer();
+        payload
+    }
+
+    /// As [`Reservation::finish`], but the writer sleeps on: for whoever asks [`crate::Wal::when_durable_for`] next, which writes the record or
+    /// wakes him. Until somebody does, nobody writes it.
+    pub fn finish_quietly(mut self) -> NonNull<u8> {
+        let crc = crc32c::crc32c(self.payload());
+        self.finish_with(crc).1
     }
 
     /// Fills in a payload whose checksum has been computed.
     pub(crate) fn finish_as(mut self, payload: &Payload) {
         self.payload().copy_from_slice(payload.bytes());
-        self.finish_with(payload.crc());
+        self.finish_with(payload.crc()).0.wake_writer();
     }
 
-    fn finish_with(self, payload_crc: u32) -> NonNull<u8> {
+    fn finish_with(self, payload_crc: u32) -> (&'w Shared, NonNull<u8>) {
         let Reservation {
             shared,
             mut place,
@@ -96,8 +105,7 @@ impl<'w> Reservation<'w> {
         header.write(head, shared.header_seed);
         body[payload_bytes..].fill(0);
         let payload = place.fill(RECORD_HEADER_BYTES);
-        shared.wake_writer();
-        payload
+        (shared, payload)
     }
 }
 

@@ -41,7 +41,7 @@ use crate::shared::Shared;
 use crate::shared::company::Committer;
 use crate::stats::WalStats;
 use crate::stream::Stream;
-use crate::writer::Writer;
+use crate::turns::Turns;
 use parking_lot::Mutex;
 use quintet_base::{Durability, Lsn};
 use quintet_rt::threads::{self, JoinHandle};
@@ -53,6 +53,8 @@ use std::sync::Arc;
 pub struct Wal {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// The writer's; `None`: the driver takes them.
+    turns: Option<Arc<Turns>>,
     /// Does what the threads would do, if there are none.
     driver: Option<Arc<Driver>>,
 }
@@ -92,7 +94,8 @@ impl Wal {
     /// Starts the writer, the keeper and whoever touches memory ahead.
     pub(crate) fn started(shared: Shared) -> Arc<Wal> {
         let shared = Arc::new(shared);
-        let writer = Writer::new(Arc::clone(&shared));
+        let turns = Arc::new(Turns::new(Arc::clone(&shared)));
+        let writer = Arc::clone(&turns);
         let keeper = Arc::clone(&shared);
         let mut threads = vec![
             threads::spawn("wal-writer", move || writer.run()),
@@ -108,6 +111,7 @@ impl Wal {
         Arc::new(Wal {
             shared,
             threads: Mutex::new(threads),
+            turns: Some(turns),
             driver: None,
         })
     }
@@ -119,6 +123,7 @@ impl Wal {
         let wal = Wal {
             shared,
             threads: Mutex::new(Vec::new()),
+            turns: None,
             driver: Some(Arc::clone(&driver)),
         };
         (Arc::new(wal), driver)
@@ -306,11 +311,24 @@ impl Wal {
         Lsn(self.shared.marks.durable())
     }
 
-    /// As [`Wal::when_durable`], for one of several sessions: if many of them wait for commits, groups may wait a little for
-    /// more of them, under [`Durability::Sync`].
+    /// As [`Wal::when_durable`], for a session, under [`Durability::Sync`]: if many of them wait for commits, groups may wait a little for
+    /// more of them; for one alone ([`Wal::is_alone`]) this thread writes and syncs, and what it returns is ready.
     pub fn when_durable_for(self: &Arc<Self>, committer: &mut Committer, lsn: Lsn) -> Durable {
         self.shared.count_committer(committer);
+        if let Some(turns) = &self.turns {
+            turns.take_alone(committer, lsn);
+        }
+        // Who has finished quietly may not be alone any more.
+        self.shared.wake_writer();
         self.when_durable(lsn)
+    }
+
+    /// Whether a session is the only one that waits for commits these days, and the disk quick enough that its own thread may write
+    /// them. Whoever is may finish quietly ([`Reservation::finish_quietly`]).
+    pub fn is_alone(&self, committer: &Committer) -> bool {
+        self.turns.is_some()
+            && self.durability() == Durability::Sync
+            && self.shared.is_alone(committer)
     }
 
     /// Resolves when [`Wal::durable`] has reached `lsn`, or with why it will not. Under

@@ -1,6 +1,6 @@
-//! The one writer: takes a group, writes it, syncs it, says so.
+//! The writer: takes a group, writes it, syncs it, says so.
 //!
-//! Relies on: being the only one that writes records into the stream; `ring` for the bytes, which go to
+//! Relies on: being the only one that writes records into the stream, one turn at a time (`turns`); `ring` for the bytes, which go to
 //! the disk by way of `blocks`.  Promises: `durable` is
 //! published after the sync that covers it, never before; after a failure nothing is.  Does not:
 //! wait for a group to fill unless there is company to expect: what gathers during one sync is the next group.
@@ -30,11 +30,9 @@
 use crate::blocks::Blocks;
 use crate::config::Planted;
 use crate::record::{HEADER_CRC_AT, Header, RECORD_HEADER_BYTES, SYNCED_AT};
-use crate::shared::company::Lately;
 use crate::shared::{Shared, Task};
 use crate::stream::Unsynced;
 use quintet_base::Durability;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -42,7 +40,7 @@ use std::time::Duration;
 /// Where no answer waits for the disk, records gather for so long before they are written: a
 /// thousand turns a second at most, instead of one (and a wake-up) per commit. A crash of the process
 /// may lose that much more, which `async` allows two hundred times over.
-const GATHER: Duration = Duration::from_millis(1);
+pub(crate) const GATHER: Duration = Duration::from_millis(1);
 
 /// The writer's own state; nobody else sees it.
 #[derive(Debug)]
@@ -55,14 +53,20 @@ pub(crate) struct Writer {
     blocks: Option<Blocks>,
     /// When the oldest of the unsynced writes was made.
     unsynced_since: u64,
-    /// When the last sync began.
-    sync_began: u64,
-    /// Records that it has made durable, and those before it.
-    records_synced: u64,
+    last_sync: LastSync,
+    /// Records that were durable before it began.
     records_before: u64,
-    lately: Lately,
     /// When the log has come so far, memory ahead of it is asked for.
     ask_for_memory_at: u64,
+}
+
+/// A sync that has ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LastSync {
+    /// When it began.
+    pub began: u64,
+    /// Those that it has made durable.
+    pub records: u64,
 }
 
 /// What became of one turn.
@@ -91,32 +95,10 @@ impl Writer {
             synced: position,
             unsynced: Unsynced::default(),
             unsynced_since: 0,
-            sync_began: 0,
-            records_synced: 0,
+            last_sync: LastSync::default(),
             records_before: 0,
-            lately: Lately::default(),
             ask_for_memory_at,
         }
-    }
-
-    /// The writer thread.
-    pub fn run(mut self) {
-        // A panic here is a bug; whoever waits must hear of it all the same.
-        let _guard = PoisonOnUnwind(Arc::clone(&self.shared));
-        loop {
-            self.shared.sleep_writer(self.until_sync_due());
-            if self.shared.config.durability != Durability::Sync {
-                self.shared.gather(GATHER);
-            } else if self.records_synced > 1 {
-                self.shared
-                    .wait_for_company(&mut self.lately, self.sync_began);
-            }
-            match self.turn() {
-                Turn::Done => {}
-                Turn::Closed | Turn::Poisoned => break,
-            }
-        }
-        self.shared.stopped();
     }
 
     /// Takes what has gathered and does everything that is due.
@@ -200,6 +182,10 @@ impl Writer {
         }
     }
 
+    pub fn last_sync(&self) -> LastSync {
+        self.last_sync
+    }
+
     fn sync_is_due(&self, task: &Task) -> bool {
         if self.unsynced.is_empty() {
             return false;
@@ -214,7 +200,7 @@ impl Writer {
     }
 
     /// Under [`Durability::Async`], how long the oldest unsynced write may still wait.
-    fn until_sync_due(&self) -> Option<Duration> {
+    pub fn until_sync_due(&self) -> Option<Duration> {
         if self.unsynced.is_empty() || self.shared.config.durability != Durability::Async {
             return None;
         }
@@ -241,24 +227,13 @@ impl Writer {
             .counters
             .synced(files, after.saturating_sub(before));
         self.synced = self.written;
-        self.sync_began = before;
+        self.shared.note_sync(after.saturating_sub(before));
         let records = self.shared.ring.records();
-        self.records_synced = records - self.records_before;
+        self.last_sync = LastSync {
+            began: before,
+            records: records - self.records_before,
+        };
         self.records_before = records;
         Ok(())
-    }
-}
-
-struct PoisonOnUnwind(Arc<Shared>);
-
-impl Drop for PoisonOnUnwind {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            let source = io::Error::other("the log writer has panicked");
-            let directory = &self.0.config.directory;
-            let error = quintet_rt::Error::new("write", directory, source);
-            self.0.poison(Arc::new(error));
-            self.0.stopped();
-        }
     }
 }

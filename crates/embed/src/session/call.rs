@@ -29,7 +29,7 @@ use crate::chains::Place;
 use crate::contention::Kind;
 use crate::step::{Pause, Reason, Step};
 use quintet_base::limits::{CALL_OPTIMISTIC_RUNS, CALL_RETRIES_MAX};
-use quintet_base::{Bytes, Level, SpaceId, SqlError, SqlResult, Timestamp, Value};
+use quintet_base::{Bytes, Durability, Level, SpaceId, SqlError, SqlResult, Timestamp, Value};
 use quintet_direct::{Run, translate};
 use quintet_engine::Engine;
 use quintet_tc::{ConflictKind, Error as TcError, Mark, Txn};
@@ -235,7 +235,11 @@ impl Session {
             let schema = txn.schema();
             let changed = self.changed.schema.as_ref();
             let unpublished = changed.map(|_| self.db.about_to_publish(self.changed.shared));
-            let committed = txn.commit_or_keep(durability(&self.db, &self.host));
+            let durability = durability(&self.db, &self.host);
+            // A part of a call is not waited for.
+            let waits = durability == Durability::Sync && !calling.parting;
+            txn.commit_quietly(waits && self.db.log.is_alone(&self.committer));
+            let committed = txn.commit_or_keep(durability);
             // Of what has failed nobody waits to be told.
             let unpublished = unpublished.filter(|_| committed.is_ok());
             match committed {

@@ -5,6 +5,9 @@
 //! Does not: begin a `Txn` before a statement needs one, so that BEGIN costs nothing and the snapshot is
 //! as fresh as can be.
 
+#[cfg(test)]
+mod tests;
+
 use super::execute::{canceled, only_calls_commit};
 use super::planning::Source;
 use super::portal::{Portal, PortalState};
@@ -200,6 +203,7 @@ impl Session {
         let changed = self.changed.schema.as_ref();
         let unpublished = changed.map(|_| self.db.about_to_publish(self.changed.shared));
         let keeps = std::mem::take(&mut self.keeps_lost);
+        txn.commit_quietly(durability == Durability::Sync && self.db.log.is_alone(&self.committer));
         let committed = match keeps {
             true => txn.commit_or_keep(durability),
             false => txn.commit(durability),
@@ -375,12 +379,17 @@ impl Session {
             return Ok(None);
         };
         let log = &self.db.log;
+        let mut waits = None;
+        if log.durable() < lsn && !log.is_poisoned() {
+            // May write and sync on this thread.
+            waits = Some(log.when_durable_for(&mut self.committer, lsn));
+        }
         if log.durable() >= lsn {
             self.pending = None;
             self.say();
             return Ok(None);
         }
-        if log.is_poisoned() {
+        let Some(durable) = waits.filter(|_| !log.is_poisoned()) else {
             self.pending = None;
             return Err(SqlError::new(
                 SqlState::STATEMENT_COMPLETION_UNKNOWN,
@@ -388,8 +397,7 @@ impl Session {
             )
             .detail("The transaction is visible to others, but it may be lost when the server restarts.")
             .hint("Restart the server and look whether the changes are there."));
-        }
-        let durable = log.when_durable_for(&mut self.committer, lsn);
+        };
         Ok(Some(Pause(Reason::Disk(Box::pin(async move {
             // The outcome is read from the log when the session goes on.
             let _ = durable.await;

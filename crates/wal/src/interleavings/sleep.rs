@@ -4,13 +4,16 @@
 use super::reservation::{open, put};
 use crate::error::Error;
 use crate::shared::Shared;
+use crate::shared::company::Committer;
+use crate::sync::planted;
+use crate::turns::Turns;
 use crate::writer::{Turn, Writer};
 use quintet_interleave::explore::{explore, finds};
 use quintet_interleave::{scope, yield_now};
 use quintet_rt::SimDisk;
 use std::sync::Arc;
 
-/// As `Writer::run`.
+/// As `Turns::run`.
 fn run(shared: &Shared, mut writer: Writer) {
     loop {
         shared.sleep_writer(None);
@@ -83,5 +86,48 @@ fn sleep_a_flush_comes_back() {
         "shared: sleepers are told without the lock",
         500,
         a_flush_comes_back,
+    );
+}
+
+/// Goal: a record that is finished quietly becomes durable once its session waits, which writes it or wakes the writer.
+/// Method: one who is alone and one who is not put one in each, beside a writer who falls asleep; then the log closes.
+fn a_quiet_record_is_written() {
+    let shared = Arc::new(open(&SimDisk::new(1)));
+    let turns = Turns::new(Arc::clone(&shared));
+    let mut alone = Committer::default();
+    (0..16).for_each(|_| shared.count_committer(&mut alone));
+    let commit = |committer: &Committer| {
+        let place = shared.reserve(10).expect("there is room");
+        let lsn = place.lsn();
+        place.finish_quietly();
+        turns.take_alone(committer, lsn);
+        if !planted("shared: nobody is woken for a quiet record") {
+            shared.wake_writer();
+        }
+        while shared.marks.durable() < lsn.0 {
+            yield_now();
+        }
+    };
+    scope(|scope| {
+        scope.spawn(|| turns.run());
+        let other = scope.spawn(|| commit(&Committer::default()));
+        commit(&alone);
+        other.join().expect("no panic");
+        shared.close();
+    });
+    assert_eq!(shared.marks.durable(), shared.end());
+}
+
+#[test]
+fn sleep_a_quiet_record_is_written() {
+    explore(
+        "sleep: a quiet record is written",
+        4000,
+        a_quiet_record_is_written,
+    );
+    finds(
+        "shared: nobody is woken for a quiet record",
+        500,
+        a_quiet_record_is_written,
     );
 }

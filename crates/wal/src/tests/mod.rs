@@ -3,6 +3,7 @@
 //! | file | what it shows |
 //! |---|---|
 //! | `crash` | power loss, failing disks and restarts at every point, over thousands of seeds |
+//! | `alone` | sessions that commit alone |
 //! | `company` | groups that wait for more commits |
 //! | `faults` | poison, full disk, back-pressure, when a sync is due |
 //! | `memory` | holes, laps, room; memory and disk hold the same |
@@ -12,6 +13,7 @@
 
 #![allow(clippy::unwrap_used)] // A test may; the lint's own exception misses helper functions.
 
+mod alone;
 mod company;
 mod crash;
 mod damage;
