@@ -16,6 +16,9 @@
 //! | has the entries' first line brought two buckets ahead | 216-249 |
 //! | both lines, two buckets ahead | 198-224 |
 //! | both lines, four buckets ahead | 191-221 |
+//!
+//! Later, on an AMD EPYC in a slow hour, nine runs of each in turn, medians: asking every entry for its hash 317 ns, at most 1,823 µs for
+//! one; only those that are not in their own bucket (decision 120) 260 ns and 1,065 µs.
 #![allow(unsafe_code, reason = "owns the entries of the index")]
 #![allow(
     clippy::disallowed_methods,

@@ -6,14 +6,19 @@
 //! Does not: keep any order, own entries, or compute hashes.
 //!
 //! ```text
-//!   hash:  63 ── shard ── 56 │ 55 ──── tag ──── 41 │ … bucket (as many low bits as it takes)
+//!   hash:  63 ── shard ── 56 │ … ──── tag ──── … │ … bucket (as many low bits as it takes)
 //!
-//!   shard ─► table ─► bucket (one cache line): 8 slots, each  tag (15 bits and a one) │ address (48 bits)
+//!   shard ─► table ─► bucket (one cache line): 8 slots, each  tag (15 bits and a one) │ address (48 bits, the lowest two mean something else)
 //!                                              0: free for ever so far   1: free again
 //! ```
 //! A look-up compares tags and follows an address only when the tag fits, so a miss costs one line
 //! and a hit two. Full buckets overflow into the next one; a bucket with a slot that was never used
-//! ends the search. A shard that grows makes a new table and leaves the old one to the epoch.
+//! ends the search.
+//!
+//! A shard that grows makes a new table and leaves the old one to the epoch. No entry is looked at for that: the bits that say which of two buckets
+//! an entry comes to are in its tag, which begins where those of the bucket ended when tags were last made, six doublings ago at
+//! most. The entries that had to go into the next bucket, which their address says, are asked for their hash, and so are all
+//! when new tags are due: the more of a tag the bucket says as well, the less it tells entries apart.
 #![allow(
     unsafe_code,
     reason = "entries are found by tagged addresses and freed by their owner through the epoch"
@@ -33,9 +38,14 @@ const SHARDS: usize = if cfg!(shuttle) { 4 } else { 256 };
 const SLOTS: usize = 8;
 /// Buckets of a fresh shard.
 const BUCKETS_MIN: usize = 2;
-/// Addresses of user space fit in 48 bits on the machines we know; checked at each insertion.
+/// Addresses of user space fit in 48 bits on the machines we know, and entries begin at multiples of four; checked at each insertion.
 const ADDRESS_BITS: u32 = 48;
-const ADDRESS_MASK: usize = (1 << ADDRESS_BITS) - 1;
+const ADDRESS_MASK: usize = (1 << ADDRESS_BITS) - 4;
+/// Of an address whose entry is not in the bucket where its search begins.
+const DISPLACED: usize = 2;
+const TAG_BITS: u32 = 15;
+/// So many bits of a tag its bucket may say as well; of the nine that are left, one in five hundred fits by chance.
+const SAID_TWICE_MAX: u32 = 6;
 /// A slot that was used and is free again. No entry has this address, or this tag.
 const FREED: usize = 1;
 /// So many buckets ahead a growing shard asks for entries: some twelve of them are on their way
@@ -47,6 +57,8 @@ struct Bucket<E>([AtomicPtr<E>; SLOTS]);
 
 struct Table<E> {
     mask: usize,
+    /// Where in the hash its tags begin: at or below the end of the bits of its buckets, unless it has shrunk.
+    tag_at: u32,
     buckets: Box<[Bucket<E>]>,
 }
 
@@ -92,7 +104,7 @@ impl<E: Hashed> PointIndex<E> {
     /// An empty index.
     pub fn new() -> PointIndex<E> {
         let shard = || Shard {
-            table: Atomic::new(Table::with_buckets(BUCKETS_MIN)),
+            table: Atomic::new(Table::new(BUCKETS_MIN, BUCKETS_MIN.ilog2())),
             writer: Mutex::new(Used::default()),
             live: AtomicUsize::new(0),
         };
@@ -129,10 +141,10 @@ impl<E: Hashed> PointIndex<E> {
     /// some time after [`PointIndex::prefetch`].
     pub fn prefetch_entry(&self, hash: u64, guard: &Guard) {
         let table = self.shard(hash).table(guard);
-        let tag = tag_of(hash);
+        let tag = table.tag_of(hash);
         for slot in &table.buckets[hash as usize & table.mask].0 {
             let word = slot.load(Ordering::Relaxed);
-            if word.addr() >> ADDRESS_BITS == tag {
+            if self::tag(word) == tag {
                 prefetch(address(word));
                 return;
             }
@@ -188,7 +200,7 @@ impl<E: Hashed> PointIndex<E> {
         if (used.live + used.freed + 1) * 4 > table.slots() * 3 {
             table = shard.rebuild(&mut used, guard);
         }
-        if table.put(hash, made.as_ptr()) {
+        if table.put(hash as usize, table.tag_of(hash), made.as_ptr()) {
             used.freed -= 1;
         }
         used.live += 1;
@@ -253,13 +265,16 @@ impl<E: Hashed> PointIndex<E> {
 
 const _: () = assert!(SHARDS <= 1 << 8, "a shard is named by eight bits");
 
-/// Never zero: a slot that is free, or free again, is no entry's, and searches need not ask.
-fn tag_of(hash: u64) -> usize {
-    ((hash >> 40) as usize & 0xFFFF) | 1
-}
-
 fn address<E>(word: *mut E) -> *mut E {
     word.map_addr(|addr| addr & ADDRESS_MASK)
+}
+
+fn tag<E>(word: *mut E) -> usize {
+    word.addr() >> ADDRESS_BITS
+}
+
+fn is_displaced<E>(word: *mut E) -> bool {
+    word.addr() & DISPLACED != 0 && !planted("point: nobody is displaced")
 }
 
 impl<E: Hashed> Shard<E> {
@@ -279,19 +294,32 @@ impl<E: Hashed> Shard<E> {
         while buckets * SLOTS < (used.live + 1) * 2 {
             buckets *= 2;
         }
+        let bits = buckets.ilog2();
+        let tag_at = match from.tells(bits) {
+            true => from.tag_at,
+            false => bits,
+        };
         if planted("point: an empty table is published") {
-            let empty = Owned::new(Table::with_buckets(buckets));
+            let empty = Owned::new(Table::new(buckets, tag_at));
             self.table.store(empty, Ordering::Release);
         }
-        let new = Table::with_buckets(buckets);
+        let new = Table::new(buckets, tag_at);
+        let is_asked = |word: &*mut E| !from.tells(bits) || is_displaced(*word);
         for (at, bucket) in from.buckets.iter().enumerate() {
             if let Some(ahead) = from.buckets.get(at + BUCKETS_AHEAD) {
-                ahead.entries().for_each(prefetch_entry);
+                ahead.entries().filter(is_asked).for_each(prefetch_entry);
             }
-            for entry in bucket.entries() {
-                // SAFETY: it is in the index, whose writer lock is held.
-                let hash = unsafe { (*entry).hash() };
-                new.put(hash, entry);
+            for word in bucket.entries() {
+                let entry = address(word);
+                let (hash, tag) = match is_asked(&word) {
+                    true => {
+                        // SAFETY: it is in the index, whose writer lock is held.
+                        let hash = unsafe { (*entry).hash() };
+                        (hash as usize, new.tag_of(hash))
+                    }
+                    false => (from.hash_of(at, word), tag(word)),
+                };
+                new.put(hash, tag, entry);
             }
         }
         used.freed = 0;
@@ -304,7 +332,8 @@ impl<E: Hashed> Shard<E> {
 
 /// Asks the cache for what the hash of an entry is made of: the entry, and the line behind it, where
 /// the rest of a key lies that follows its entry.
-fn prefetch_entry<E>(entry: *mut E) {
+fn prefetch_entry<E>(word: *mut E) {
+    let entry = address(word);
     prefetch(entry);
     prefetch(entry.wrapping_byte_add(64));
 }
@@ -313,19 +342,43 @@ impl<E> Bucket<E> {
     /// What stands here, for whoever holds the shard's lock.
     fn entries(&self) -> impl Iterator<Item = *mut E> {
         let words = self.0.iter().map(|slot| slot.load(Ordering::Relaxed));
-        let used = words.filter(|word| !word.is_null() && word.addr() != FREED);
-        used.map(address)
+        words.filter(|word| !word.is_null() && word.addr() != FREED)
     }
 }
 
 impl<E> Table<E> {
-    fn with_buckets(count: usize) -> Table<E> {
+    fn new(count: usize, tag_at: u32) -> Table<E> {
         assert!(count.is_power_of_two(), "{count} buckets");
         let empty = || Bucket(std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())));
         Table {
             mask: count - 1,
+            tag_at,
             buckets: (0..count).map(|_| empty()).collect(),
         }
+    }
+
+    /// Bits of a hash that say which bucket.
+    fn bits(&self) -> u32 {
+        self.mask.count_ones()
+    }
+
+    /// Never zero: a slot that is free, or free again, is no entry's, and searches need not ask.
+    fn tag_of(&self, hash: u64) -> usize {
+        ((hash >> self.tag_at) as usize & ((1 << TAG_BITS) - 1)) << 1 | 1
+    }
+
+    /// Whether buckets and tags of entries that are not displaced tell enough for a table with so many bits.
+    fn tells(&self, bits: u32) -> bool {
+        let said_twice = bits.saturating_sub(self.tag_at);
+        bits <= self.bits() || self.tag_at <= self.bits() && said_twice <= SAID_TWICE_MAX
+    }
+
+    /// The low bits of the hash of an entry that is not displaced, as many as are known: those of its bucket and, if they follow, of its tag.
+    fn hash_of(&self, bucket: usize, word: *mut E) -> usize {
+        let Some(said_twice) = self.bits().checked_sub(self.tag_at) else {
+            return bucket;
+        };
+        bucket | (tag(word) >> 1 >> said_twice) << self.bits()
     }
 
     fn slots(&self) -> usize {
@@ -334,7 +387,7 @@ impl<E> Table<E> {
 
     /// Slot and address of the matching entry.
     fn find(&self, hash: u64, matches: &impl Fn(&E) -> bool) -> Option<(&AtomicPtr<E>, *mut E)> {
-        let tag = tag_of(hash);
+        let tag = self.tag_of(hash);
         let mut at = hash as usize;
         // A table always has a slot that was never used (see `get_or_insert`), so this ends.
         loop {
@@ -344,7 +397,7 @@ impl<E> Table<E> {
                 if word.is_null() || word.addr() == FREED && planted("point: a freed slot ends") {
                     return None;
                 }
-                if word.addr() >> ADDRESS_BITS == tag {
+                if self::tag(word) == tag {
                     let entry = address(word);
                     // SAFETY: found in the index by a pinned reader, or under the writer's lock.
                     if matches(unsafe { &*entry }) {
@@ -356,14 +409,14 @@ impl<E> Table<E> {
         }
     }
 
-    /// Puts an entry into the first free slot of its search; true if that was a freed one.
-    fn put(&self, hash: u64, entry: *mut E) -> bool {
+    /// Puts an entry into the first free slot of the search for a hash, of which the bits of the buckets count; true if that was a freed one.
+    fn put(&self, hash: usize, tag: usize, entry: *mut E) -> bool {
         assert!(
-            entry.addr() & !ADDRESS_MASK == 0 && entry.addr() > FREED,
-            "an address of more than 48 bits"
+            entry.addr() & !ADDRESS_MASK == 0 && !entry.is_null(),
+            "an address of more than 48 bits, or of no multiple of four"
         );
-        let word = entry.map_addr(|addr| addr | tag_of(hash) << ADDRESS_BITS);
-        let mut at = hash as usize;
+        let mut word = entry.map_addr(|addr| addr | tag << ADDRESS_BITS);
+        let mut at = hash;
         loop {
             for slot in &self.buckets[at & self.mask].0 {
                 let old = slot.load(Ordering::Relaxed);
@@ -372,6 +425,7 @@ impl<E> Table<E> {
                     return !old.is_null();
                 }
             }
+            word = word.map_addr(|addr| addr | DISPLACED);
             at += 1;
         }
     }

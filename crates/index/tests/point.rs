@@ -36,20 +36,28 @@ impl Drop for Item {
     }
 }
 
-/// Many keys per bucket and tag when `narrow`, so that searches run over full buckets.
-fn hash_of(key: u64, narrow: bool) -> u64 {
+#[derive(Clone, Copy)]
+enum Hashes {
+    Spread,
+    /// Many keys per bucket and tag, so that searches run over full buckets.
+    Narrow,
+    /// All in one shard, so that it grows often: by what tags say, and by new tags.
+    OneShard,
+}
+
+fn hash_of(key: u64, hashes: Hashes) -> u64 {
     let mixed = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    if narrow {
-        mixed & 0x0001_0100_0000_0003
-    } else {
-        mixed ^ mixed >> 29
+    match hashes {
+        Hashes::Spread => mixed ^ mixed >> 29,
+        Hashes::Narrow => mixed & 0x0001_0100_0000_0013,
+        Hashes::OneShard => (mixed ^ mixed >> 29) >> 8,
     }
 }
 
-fn item(key: u64, narrow: bool, freed: &'static AtomicUsize) -> NonNull<Item> {
+fn item(key: u64, hashes: Hashes, freed: &'static AtomicUsize) -> NonNull<Item> {
     NonNull::from(Box::leak(Box::new(Item {
         key: key.to_be_bytes(),
-        hash: hash_of(key, narrow),
+        hash: hash_of(key, hashes),
         freed,
     })))
 }
@@ -68,8 +76,12 @@ fn it_agrees_with_a_map_through_growth_removal_and_full_buckets() {
     } else {
         (200_000, 3_000)
     };
-    for narrow in [false, true] {
-        let keys = if narrow { keys / 10 } else { keys };
+    for hashes in [Hashes::Spread, Hashes::Narrow, Hashes::OneShard] {
+        let keys = match hashes {
+            Hashes::Spread => keys,
+            Hashes::Narrow => keys / 10,
+            Hashes::OneShard => keys * 10,
+        };
         let index = PointIndex::new();
         let mut model: HashMap<u64, NonNull<Item>> = HashMap::new();
         let mut state = 42u64;
@@ -80,10 +92,10 @@ fn it_agrees_with_a_map_through_growth_removal_and_full_buckets() {
             let key = (state >> 33) % keys;
             let matches = |item: &Item| item.key() == key.to_be_bytes();
             let guard = pin();
-            let hash = hash_of(key, narrow);
+            let hash = hash_of(key, hashes);
             match (state >> 20) % 3 {
                 0 => {
-                    let new = item(key, narrow, &FREED);
+                    let new = item(key, hashes, &FREED);
                     // SAFETY: see `Item`.
                     let (there, made) =
                         unsafe { index.get_or_insert(hash, matches, || Some(new), &guard) }
@@ -117,6 +129,11 @@ fn it_agrees_with_a_map_through_growth_removal_and_full_buckets() {
         }
         assert_eq!(index.len(), model.len());
         let guard = pin();
+        for (key, item) in &model {
+            let matches = |item: &Item| item.key() == key.to_be_bytes();
+            let found = index.get(hash_of(*key, hashes), matches, &guard);
+            assert_eq!(found.map(NonNull::from), Some(*item), "{key}");
+        }
         let mut left = Vec::new();
         for shard in 0..index.shards() {
             index.sweep(shard, |_| Verdict::Remove, &mut left, &guard);
@@ -147,10 +164,11 @@ fn what_is_never_taken_out_is_always_found_while_others_come_go_and_grow() {
     let put = |key: u64| {
         let guard = pin();
         let matches = |item: &Item| item.key() == key.to_be_bytes();
-        let new = item(key, false, &FREED);
+        let new = item(key, Hashes::Spread, &FREED);
         // SAFETY: see `Item`.
-        let put =
-            unsafe { index.get_or_insert(hash_of(key, false), matches, || Some(new), &guard) };
+        let put = unsafe {
+            index.get_or_insert(hash_of(key, Hashes::Spread), matches, || Some(new), &guard)
+        };
         if !put.expect("made").1 {
             free(new, &guard);
         }
@@ -167,7 +185,9 @@ fn what_is_never_taken_out_is_always_found_while_others_come_go_and_grow() {
                     if round % 3 == 0 {
                         let guard = pin();
                         let matches = |item: &Item| item.key() == key.to_be_bytes();
-                        if let Some(item) = index.remove(hash_of(key, false), matches, &guard) {
+                        if let Some(item) =
+                            index.remove(hash_of(key, Hashes::Spread), matches, &guard)
+                        {
                             free(item, &guard);
                         }
                     }
@@ -180,7 +200,7 @@ fn what_is_never_taken_out_is_always_found_while_others_come_go_and_grow() {
                 let key = round % stable;
                 let guard = pin();
                 let matches = |item: &Item| item.key() == key.to_be_bytes();
-                let found = index.get(hash_of(key, false), matches, &guard);
+                let found = index.get(hash_of(key, Hashes::Spread), matches, &guard);
                 assert_eq!(found.map(|item| item.key), Some(key.to_be_bytes()));
             }
         });
