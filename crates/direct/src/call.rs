@@ -130,7 +130,7 @@ impl Call {
 
     /// Gives arguments the room for what becomes of them: the slots of the routine, and what is announced.
     pub fn make_room(program: &Program, arguments: &mut Vec<Value>) {
-        let places = ahead::places(program).max(program.routines[0].slots.len());
+        let places = ahead::places(program).max(program.code()[0].places);
         arguments.reserve_exact(places.saturating_sub(arguments.len()));
     }
 
@@ -264,7 +264,7 @@ impl Call {
             false => 0,
         };
         let mut slots = arguments;
-        slots.resize_with(called.slots.len(), Value::default);
+        slots.resize_with(program.code()[routine].places, Value::default);
         self.activations.push(Activation {
             routine,
             place,
@@ -473,7 +473,27 @@ impl Call {
                     let array = eval(array, &at.slots, context)?;
                     at.turns.push(Turns::elements(array)?);
                 }
-                Operation::NextInteger { slot, end } | Operation::NextElement { slot, end } => {
+                Operation::NextInteger {
+                    slot,
+                    end,
+                    elements,
+                } => {
+                    let turns = at.turns.last_mut().expect("the loop has begun");
+                    match turns.next_value() {
+                        Some(value) => {
+                            let index = value.as_i64();
+                            store(routine, &mut at.slots, *slot, value)?;
+                            for element in elements {
+                                element.keep(index, &mut at.slots);
+                            }
+                        }
+                        None => {
+                            at.end_turns(routine, *end);
+                            continue;
+                        }
+                    }
+                }
+                Operation::NextElement { slot, end } => {
                     let turns = at.turns.last_mut().expect("the loop has begun");
                     match turns.next_value() {
                         Some(value) => store(routine, &mut at.slots, *slot, value)?,

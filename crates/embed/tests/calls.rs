@@ -8,7 +8,7 @@ mod support;
 use quintet_base::{Array, SqlState, SqlType, Value};
 use quintet_embed::{Client, Database, Level, Progress};
 use quintet_rt::threads;
-use support::{number, open_with};
+use support::{number, open_with, rows};
 
 const CLIENTS: usize = 6;
 const CALLS: usize = 120;
@@ -274,4 +274,52 @@ fn notices_and_rows_of_lost_attempts_are_forgotten() {
     all.sort_unstable();
     let expected: Vec<i64> = (1..=(CLIENTS * CALLS) as i64).collect();
     assert_eq!(all, expected);
+}
+
+/// Goal: elements that a turn of a loop looks at again are what they are then (`ir::code::elements`). Method: loops that only look, past the
+/// end too, in expressions and in statements about one row; that write to the array; that write to the variable; one in another.
+#[test]
+fn elements_of_arrays_in_loops_are_those_of_now() {
+    let (_dir, db) = open_with(
+        "create table kept (k int primary key, n int, m int);
+         create function look(a int[], b int[]) returns int language plpgsql as $$
+         declare s int := 0; nulls int := 0;
+         begin
+             for i in 1..4 loop
+                 if a[i] is null or a[i] < 0 then nulls := nulls + 1; end if;
+                 s := s + coalesce(a[i], 100);
+             end loop;
+             for i in 1..3 loop
+                 s := s + coalesce(a[i], 0);
+                 a[i] := 10;
+                 s := s + a[i];
+             end loop;
+             for i in 1..3 loop
+                 s := s + a[i];
+                 i := 1;
+                 s := s + b[i] + b[i];
+             end loop;
+             for i in 1..2 loop
+                 for j in 1..2 loop s := s + b[i] * b[j] + b[i] - b[j]; end loop;
+             end loop;
+             return s * 10 + nulls;
+         end $$;
+         create procedure put(a int[], b int[]) language plpgsql as $$
+         begin
+             for i in 1..3 loop
+                 insert into kept values (a[i], b[i], b[i] + b[i]);
+                 update kept set n = n + b[i], m = m - b[i] where k = a[i];
+             end loop;
+         end $$",
+    );
+    let mut client = db.client().unwrap();
+    // 1 + 2 + 3 + 100, 1 + 2 + 3 + 30, 3 * (10 + 14), (7 + 8) * (7 + 8); one NULL.
+    let looks = rows(&mut client, "select look('{1,2,3}', '{7,8,9}')");
+    assert_eq!(looks, ["4391"]);
+    // 400, 30, 72, 225; four NULLs.
+    let looks = rows(&mut client, "select look(null, '{7,8,9}')");
+    assert_eq!(looks, ["7274"]);
+    client.query("call put('{1,2,3}', '{4,5,null}')").unwrap();
+    let put = rows(&mut client, "select k, n, m from kept order by k");
+    assert_eq!(put, ["1|8|4", "2|10|5", "3|-|-"]);
 }

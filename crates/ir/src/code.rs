@@ -18,6 +18,7 @@
 //! Loops over integers, rows and elements have a state, and so have guarded blocks: two stacks, whose
 //! heights are known at every place. A jump out of several goes through one `Leave`.
 
+mod elements;
 mod flat;
 mod writes;
 
@@ -25,6 +26,7 @@ use crate::dynamic::{Dynamic, DynamicRows, Landmark};
 use crate::expr::Expr;
 use crate::expressions::{each_of_operation, slots};
 use crate::formula::Computed;
+use crate::function::element_at;
 use crate::point::Point;
 use crate::privilege::Needs;
 use crate::routine::{Action, Diagnostic, Handler, Into, Raise, Routine, Slot, Step};
@@ -53,8 +55,39 @@ pub struct Code {
     pub is_dynamic: bool,
     /// How many slots, from the first one on, none of them changes: they are at the end as they were at the beginning.
     pub slots_kept: usize,
+    /// How many places its operations look at: the routine's slots, and behind them elements that are kept for a turn.
+    pub places: usize,
     /// The spaces of the tables that its statements write to.
     pub spaces_written: BTreeSet<SpaceId>,
+}
+
+/// The element of the array in a slot, at a loop's variable, which is kept in a place behind the slots while a turn lasts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeptElement {
+    /// The array's slot; nothing in the turn writes to it.
+    pub array: usize,
+    /// Where the element is kept.
+    pub place: usize,
+}
+
+impl KeptElement {
+    /// Puts the element there, for a turn with this value of the variable; `None`: NULL.
+    #[inline]
+    pub fn keep(&self, index: Option<i64>, slots: &mut [Value]) {
+        let element = match index {
+            Some(index) => element_at(&slots[self.array], index),
+            None => &Value::Null,
+        };
+        // Nearly always, and nothing is to be dropped then.
+        let Value::Int4(element) = *element else {
+            slots[self.place] = element.clone();
+            return;
+        };
+        match &mut slots[self.place] {
+            Value::Int4(kept) => *kept = element,
+            kept => *kept = Value::Int4(element),
+        }
+    }
 }
 
 /// How many states are on the two stacks.
@@ -107,9 +140,11 @@ pub enum Operation {
         step: Expr,
         reverse: bool,
     },
+    /// `elements`: what formulas of the turn look at again and again.
     NextInteger {
         slot: usize,
         end: Place,
+        elements: Vec<KeptElement>,
     },
     BeginRows(Statement),
     NextRow {
@@ -197,11 +232,15 @@ impl Code {
             ends_transactions: writer.operations.iter().any(ends),
             slots_kept: slots_kept(routine, &writer.operations),
             spaces_written: spaces_written(&writer.operations),
+            places: routine.slots.len(),
             operations: writer.operations,
             lines: writer.lines,
             requires: writer.requires,
         };
         code.flatten_points(routine);
+        if !code.is_dynamic {
+            code.places = elements::keep_elements(routine, &mut code.operations);
+        }
         code
     }
 
@@ -380,6 +419,8 @@ impl Writer {
                 let next = Operation::NextInteger {
                     slot: *slot,
                     end: LATER,
+                    // When all operations are known.
+                    elements: Vec::new(),
                 };
                 self.counted(begin, next, body);
             }

@@ -121,6 +121,11 @@ impl Formula {
         self.0.int4(scope)
     }
 
+    /// Names each element of an array in a slot at an index in a slot, by the two; one for which a slot is given is read there instead.
+    pub(crate) fn keep_elements(&mut self, kept: &mut dyn FnMut(usize, usize) -> Option<usize>) {
+        self.0.keep_elements(kept);
+    }
+
     /// Whether the truth value is TRUE; `None`: evaluate the expression.
     #[inline]
     pub fn holds(&self, scope: &Scope<'_>) -> Option<bool> {
@@ -333,6 +338,55 @@ fn conversion(input: Node, from: SqlType, to: SqlType, modifier: TypeMod) -> Opt
 }
 
 impl Node {
+    fn keep_elements(&mut self, kept: &mut dyn FnMut(usize, usize) -> Option<usize>) {
+        if let Node::Element(array, index) = self
+            && let Node::Slot(index) = **index
+        {
+            if let Some(slot) = kept(*array, index) {
+                *self = Node::Slot(slot);
+            }
+            return;
+        }
+        self.for_each_part_mut(&mut |part| part.keep_elements(kept));
+    }
+
+    fn for_each_part_mut(&mut self, see: &mut dyn FnMut(&mut Node)) {
+        match self {
+            Node::Const(_) | Node::Slot(_) | Node::Column(_) | Node::Other(_) => {}
+            Node::Element(_, input)
+            | Node::ToInt4(input)
+            | Node::ToInt8(input)
+            | Node::ToDecimal(input)
+            | Node::FitDecimal(input, ..)
+            | Node::FitText(input, ..)
+            | Node::Round(input, _)
+            | Node::Not(input)
+            | Node::IsNull(input, _)
+            | Node::IsTruth(input, ..)
+            | Node::Contains(input, _) => see(input),
+            Node::Int4(_, both)
+            | Node::Int8(_, both)
+            | Node::Decimal(_, both)
+            | Node::Compare(_, _, both)
+            | Node::Like(both) => both.iter_mut().for_each(see),
+            Node::And(args) | Node::Or(args) | Node::Coalesce(args) => {
+                args.iter_mut().for_each(see);
+            }
+            Node::Case(branches, otherwise) => {
+                for (condition, result) in branches {
+                    see(condition);
+                    see(result);
+                }
+                see(otherwise);
+            }
+            Node::Switch(subject, results, otherwise) => {
+                see(subject);
+                results.iter_mut().for_each(|(_, result)| see(result));
+                see(otherwise);
+            }
+        }
+    }
+
     /// What lies somewhere is looked at here, the rest computed.
     #[inline(always)]
     fn eval<'a>(&'a self, scope: &Scope<'a>) -> Option<Datum<'a>> {

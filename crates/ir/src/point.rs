@@ -123,6 +123,35 @@ impl Point {
         }
     }
 
+    /// Shows the formulas that it is computed with where no frame of values is needed.
+    pub(crate) fn each_formula_mut(&mut self, see: &mut dyn FnMut(&mut Formula)) {
+        let of_row = |row: &mut PointRow, see: &mut dyn FnMut(&mut Formula)| {
+            if let Some(lean) = &mut row.lean {
+                lean.key.iter_mut().for_each(|(formula, _)| see(formula));
+                lean.filter.iter_mut().for_each(&mut *see);
+                lean.output.iter_mut().for_each(see);
+            }
+        };
+        let formula = |value: &mut Computed, see: &mut dyn FnMut(&mut Formula)| {
+            value.formula.iter_mut().for_each(see);
+        };
+        match self {
+            Point::Read(row) | Point::Delete(row) => of_row(row, see),
+            Point::Update { row, lean, .. } => {
+                of_row(row, see);
+                let values = lean.iter_mut().flatten();
+                values.for_each(|(_, value)| formula(value, see));
+            }
+            Point::Insert { lean, .. } => {
+                if let Some(lean) = lean {
+                    lean.values.iter_mut().for_each(|value| formula(value, see));
+                    let key = lean.key.iter_mut().flatten();
+                    key.for_each(|(formula, _)| see(formula));
+                }
+            }
+        }
+    }
+
     /// The form that a query or an UPDATE has if of what comes out only columns are left away that `wanted`
     /// does not name by their places. What else comes out may fail, and stays.
     pub fn narrowed(

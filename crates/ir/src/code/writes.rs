@@ -28,12 +28,16 @@ pub(super) fn slots_kept(routine: &Routine, operations: &[Operation]) -> usize {
 }
 
 /// The slots that an operation writes to, but for FOUND. The flat forms of a statement write to no others.
-fn written(operation: &Operation) -> Vec<usize> {
+pub(super) fn written(operation: &Operation) -> Vec<usize> {
     let targets = |into: &Into| into.targets.iter().map(|(slot, _)| *slot).collect();
     match operation {
         Operation::Assign { slot, value: _ }
         | Operation::AssignElement { slot, .. }
-        | Operation::NextInteger { slot, end: _ }
+        | Operation::NextInteger {
+            slot,
+            end: _,
+            elements: _,
+        }
         | Operation::NextElement { slot, end: _ }
         | Operation::RowCount { slot }
         | Operation::Diagnose { slot, item: _ } => vec![*slot],
@@ -96,7 +100,11 @@ mod tests {
                 index: null(),
                 value: null(),
             }),
-            ("integers", &|slot| Operation::NextInteger { slot, end: 0 }),
+            ("integers", &|slot| Operation::NextInteger {
+                slot,
+                end: 0,
+                elements: Vec::new(),
+            }),
             ("elements", &|slot| Operation::NextElement { slot, end: 0 }),
             ("call", &|slot| Operation::Call {
                 routine: 0,

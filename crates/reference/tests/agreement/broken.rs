@@ -282,7 +282,11 @@ pub const BROKEN_CODE: &[BrokenCode] = &[
         jump(code, usize::MAX)
     }),
     ("a loop has no beginning", |code| {
-        code.operations[0] = Operation::NextInteger { slot: 0, end: 0 };
+        code.operations[0] = Operation::NextInteger {
+            slot: 0,
+            end: 0,
+            elements: Vec::new(),
+        };
         true
     }),
     ("a guard ends that has not begun", |code| {
