@@ -8,8 +8,8 @@
 //!   many sessions   finish ─► wake the writer ─► write, sync ─► wake the session ─► answer
 //!   one alone       finish quietly ─► write, sync ─► answer
 //! ```
-//! A thread that has to be woken on a processor that sleeps takes some 50 µs to come, a fifth of what a group takes to be written
-//! and synced. Of many sessions others have something to do meanwhile; one alone waits for nothing else.
+//! A thread that has to be woken on a processor that sleeps takes its time to come, and two are saved here of four for each commit (decision
+//! 119). Of many sessions others have something to do meanwhile; one alone waits for nothing else.
 
 use crate::shared::Shared;
 use crate::shared::company::{Committer, Lately};

@@ -1,7 +1,7 @@
 //! Groups that wait for more commits before they are synced, and sessions that commit alone.
 //!
-//! Relies on: sessions that wait for their commits say so ([`Committer`]); the writer says how long syncs take.  Promises: a group waits only if many sessions commit
-//! these days and the group before it was one of several, and no longer than [`COMPANY`] after the sync before it began.
+//! Relies on: sessions that wait for their commits say so ([`Committer`]); the writer says how long syncs take.
+//! Promises: a group waits only if many sessions commit these days and the group before it was one of several, and no longer than [`COMPANY`] after the sync before it began.
 //! Does not: make the commits of a few sessions wait, or know what else the machine does.
 //!
 //! A sync costs a processor some 50 to 100 µs, whatever the disk does meanwhile. Of a few sessions most wait for the disk
