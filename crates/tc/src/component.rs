@@ -247,3 +247,37 @@ impl Tc {
         self.shared.log.durability()
     }
 }
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use super::*;
+    use crate::TcConfig;
+    use quintet_dc::{MemoryMedium, MemoryStore};
+    use quintet_rt::{Disk, SimDisk};
+    use quintet_wal::{Wal, WalConfig};
+
+    /// What a processor may fetch at once: two lines.
+    const LINES: usize = 128;
+
+    #[test]
+    fn threads_that_begin_transactions_write_no_line_of_one_another() {
+        let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
+        let wal = WalConfig {
+            keep_in_memory: true,
+            ..WalConfig::new("/log")
+        };
+        let (log, _) = Wal::open(disk, wal, None).expect("a log");
+        let store = Arc::new(MemoryStore::open(&MemoryMedium::default()));
+        let tc = Tc::open_driven(log, store, TcConfig::for_memory(8 << 20));
+        let (tc, _) = tc.expect("a component");
+        // A count of references stands before what it counts, by as much as that is aligned or by two words.
+        let lines_of_count = |handle: &Arc<Handle>| {
+            let behind = align_of::<Handle>().max(2 * size_of::<usize>());
+            (Arc::as_ptr(handle).addr() - behind) / LINES
+        };
+        let mut lines: Vec<usize> = tc.handles.iter().map(lines_of_count).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        assert_eq!(lines.len(), HANDLES, "{lines:?}");
+    }
+}

@@ -74,7 +74,9 @@ pub(crate) struct Shared {
     pub removals: Removals,
 }
 
-/// A way to [`Shared`] with its own count of references.
+/// A way to [`Shared`] with its own count of references. Aligned, since two in one line were one word to two threads that count: each
+/// transaction of one had the other look for the line again when it next went this way.
+#[repr(align(128))]
 pub(crate) struct Handle(Arc<Shared>);
 
 impl Handle {
