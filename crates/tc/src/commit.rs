@@ -453,9 +453,7 @@ impl<'a> Section<'a> {
             }
             more += (taken.entry).install_logged(timestamp, change.value, &readers, guard);
         }
-        if let Some(first) = self.entries.first() {
-            self.shared.table.weigh(first.hash, more);
-        }
+        self.shared.table.weigh(more);
         readers.low_water()
     }
 }

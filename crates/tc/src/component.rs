@@ -21,14 +21,19 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Handles to choose from, so that threads do not count references on one word.
-const HANDLES: usize = 16;
+/// Of what threads count on there are so many, so that few do it on one word.
+pub(crate) const SHARES: usize = 16;
 
 thread_local! {
-    static HANDLE: usize = {
+    static SHARE: usize = {
         static THREADS: AtomicUsize = AtomicUsize::new(0);
-        THREADS.fetch_add(1, Ordering::Relaxed) % HANDLES
+        THREADS.fetch_add(1, Ordering::Relaxed) % SHARES
     };
+}
+
+/// Which of [`SHARES`] is the calling thread's.
+pub(crate) fn share_of_thread() -> usize {
+    SHARE.with(|share| *share)
 }
 
 /// The transaction component. Clones share it; the last one to go stops its threads.
@@ -44,7 +49,7 @@ pub struct Tc {
 impl Tc {
     pub(crate) fn with(shared: Arc<Shared>, compactor: Compactor) -> Tc {
         Tc {
-            handles: (0..HANDLES)
+            handles: (0..SHARES)
                 .map(|_| Arc::new(Handle::new(Arc::clone(&shared))))
                 .collect(),
             shared,
@@ -60,7 +65,7 @@ impl Tc {
 
     /// Begins a transaction with a snapshot of now.
     pub fn begin(&self, level: Level) -> Txn {
-        let handle = &self.handles[HANDLE.with(|handle| *handle)];
+        let handle = &self.handles[share_of_thread()];
         Txn::new(Arc::clone(handle), level)
     }
 
@@ -72,7 +77,7 @@ impl Tc {
     /// Begins a transaction of [`Level::Snapshot`] that reads at what was kept. It is not to write: whatever was
     /// committed since is a conflict.
     pub fn begin_at(&self, kept: &KeptSnapshot) -> Txn {
-        let handle = &self.handles[HANDLE.with(|handle| *handle)];
+        let handle = &self.handles[share_of_thread()];
         Txn::at(Arc::clone(handle), kept)
     }
 
@@ -278,6 +283,6 @@ mod tests {
         let mut lines: Vec<usize> = tc.handles.iter().map(lines_of_count).collect();
         lines.sort_unstable();
         lines.dedup();
-        assert_eq!(lines.len(), HANDLES, "{lines:?}");
+        assert_eq!(lines.len(), SHARES, "{lines:?}");
     }
 }

@@ -274,7 +274,7 @@ impl<G: Ground> Lane<G> {
                 // Alone, and no snapshot needs what was before.
                 let nobody = Readers::nobody();
                 let more = entry.install_copy(piece.timestamp, value, &nobody, &guard);
-                table.weigh(piece.hash, more);
+                table.weigh(more);
             }
             // What was replaced goes now: pinned so rarely, it would gather.
             guard.flush();

@@ -22,13 +22,14 @@ mod warm;
 pub(crate) use removed::{Listing, Next, Removed, Water};
 pub(crate) use warm::{TakenIn, Wholeness};
 
+use crate::component::{SHARES, share_of_thread};
 use crate::entry::{Locked, RecordEntry};
 use crate::sim::{self, Planted};
 use crate::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use crate::sync::{Atomic, Mutex, yield_now};
 use crossbeam_epoch::Owned;
 use quintet_base::{SpaceId, Timestamp};
-use quintet_index::{Entry, Guard, Hashed, Near, OrderedIndex, PointIndex, Verdict};
+use quintet_index::{Entry, Guard, Near, OrderedIndex, PointIndex, Verdict};
 use quintet_rt::Rand;
 use spaces::Spaces;
 use std::collections::HashSet;
@@ -38,9 +39,6 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 /// Records that are looked for at once: as many misses as the memory serves side by side, twice.
 pub(crate) const TOGETHER: usize = 16;
-
-/// Counters of memory, so that threads rarely share one.
-const STRIPES: usize = 64;
 
 /// One seed for the process, so that entries know their hash. Unpredictable from outside, so that
 /// nobody can choose keys that collide.
@@ -77,7 +75,7 @@ pub(crate) struct Space {
     pub listing: Listing,
 }
 
-#[repr(align(64))]
+#[repr(align(128))]
 #[derive(Default)]
 struct Stripe(AtomicI64);
 
@@ -88,7 +86,8 @@ pub(crate) struct Table {
     spaces: Atomic<Spaces>,
     /// Held while a space is added or dropped.
     changing: Mutex<()>,
-    bytes: [Stripe; STRIPES],
+    /// What each share of the threads has brought and taken; the sum counts.
+    bytes: [Stripe; SHARES],
     /// Records whose newest commit is at or below may have been evicted. Raised before the first
     /// of them goes.
     evicted: AtomicU64,
@@ -357,7 +356,7 @@ impl Table {
                 .get_or_insert(hash, |entry| entry.is(id, key), make, near.guard())?
         };
         if made {
-            self.weigh(hash, entry.memory_bytes() as i64);
+            self.weigh(entry.memory_bytes() as i64);
             // One that is being evicted leaves the order a moment after it left the points.
             // SAFETY: as above.
             while unsafe { space.ordered.insert_near(entry, near) }.is_some() {
@@ -383,9 +382,9 @@ impl Table {
     }
 
     /// Counts bytes of copies and entries that have come or gone.
-    pub fn weigh(&self, hash: u64, bytes: i64) {
+    pub fn weigh(&self, bytes: i64) {
         if bytes != 0 {
-            let stripe = &self.bytes[(hash >> 32) as usize % STRIPES];
+            let stripe = &self.bytes[share_of_thread()];
             stripe.0.fetch_add(bytes, Ordering::Relaxed);
         }
     }
@@ -528,7 +527,7 @@ impl Table {
             // SAFETY: freed only below.
             let entry = unsafe { address.as_ref() };
             let bytes = entry.memory_bytes() as i64;
-            self.weigh(entry.hash(), -bytes);
+            self.weigh(-bytes);
             if let Some(space) = self.space_under(entry.space(), guard) {
                 // One that is not listed has left room for another of its key.
                 match entry.is_unlisted() {

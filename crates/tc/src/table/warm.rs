@@ -198,7 +198,7 @@ impl Table {
             entry.note_in_store();
             let value = Some(&record.value[..]);
             let more = entry.install_copy(position, value, &Readers::nobody(), guard);
-            self.weigh(hash, more);
+            self.weigh(more);
             Taken::In
         };
         entry.unlock();
