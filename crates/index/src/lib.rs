@@ -9,6 +9,7 @@
 //! | `entry` | [`Entry`], what is indexed |
 //! | `point` | [`PointIndex`]: by hash, one cache miss away |
 //! | `ordered` | [`OrderedIndex`]: by key order, for ranges |
+//! | `tally` | [`Tally`]: a count that many change and few read |
 //! | `sync` | atomics and locks: the real ones, or those of tests that try out orders |
 //!
 //! **Unsafe code** is in `point`, `ordered` and `prefetch` only. Both run under Miri and under threads that
@@ -25,6 +26,7 @@ mod ordered;
 mod point;
 mod prefetch;
 mod sync;
+mod tally;
 
 pub use crossbeam_epoch::Guard;
 pub use entry::{Entry, Hashed};
@@ -32,3 +34,4 @@ pub use ordered::{Near, OrderedIndex, Shape};
 pub use point::{PointIndex, Verdict};
 pub use prefetch::prefetch;
 pub use sync::pin;
+pub use tally::Tally;

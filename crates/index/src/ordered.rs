@@ -22,7 +22,6 @@
 //! | `prune` | what happens when a leaf is empty or nearly so |
 //! | `scan` | ranges |
 //! | `shape` | the tree at rest, looked at as a whole |
-//! | `tally` | how many entries there are |
 //!
 //! **Invariants.**
 //! 1. Every pointer in a slot below a node's count is live: an entry by its owner's promise, a
@@ -44,15 +43,14 @@ use std::{fmt, marker::PhantomData};
 
 use crossbeam_epoch::Guard;
 
-use crate::Entry;
 use crate::sync::atomic::{
     AtomicPtr,
     Ordering::{Acquire, Relaxed},
 };
+use crate::{Entry, Tally};
 use latch::{Pause, Restart, View};
 use node::{Header, Inner, Kind, Leaf, Node};
 use separator::Separator;
-use tally::Tally;
 
 mod grow;
 mod head;
@@ -64,7 +62,6 @@ mod prune;
 mod scan;
 mod separator;
 mod shape;
-mod tally;
 #[cfg(all(test, not(miri), not(shuttle)))]
 mod tests;
 

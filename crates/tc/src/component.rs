@@ -21,19 +21,14 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Of what threads count on there are so many, so that few do it on one word.
-pub(crate) const SHARES: usize = 16;
+/// Handles to choose from, so that threads do not count references on one word.
+const HANDLES: usize = 16;
 
 thread_local! {
-    static SHARE: usize = {
+    static HANDLE: usize = {
         static THREADS: AtomicUsize = AtomicUsize::new(0);
-        THREADS.fetch_add(1, Ordering::Relaxed) % SHARES
+        THREADS.fetch_add(1, Ordering::Relaxed) % HANDLES
     };
-}
-
-/// Which of [`SHARES`] is the calling thread's.
-pub(crate) fn share_of_thread() -> usize {
-    SHARE.with(|share| *share)
 }
 
 /// The transaction component. Clones share it; the last one to go stops its threads.
@@ -49,7 +44,7 @@ pub struct Tc {
 impl Tc {
     pub(crate) fn with(shared: Arc<Shared>, compactor: Compactor) -> Tc {
         Tc {
-            handles: (0..SHARES)
+            handles: (0..HANDLES)
                 .map(|_| Arc::new(Handle::new(Arc::clone(&shared))))
                 .collect(),
             shared,
@@ -65,7 +60,7 @@ impl Tc {
 
     /// Begins a transaction with a snapshot of now.
     pub fn begin(&self, level: Level) -> Txn {
-        let handle = &self.handles[share_of_thread()];
+        let handle = &self.handles[HANDLE.with(|handle| *handle)];
         Txn::new(Arc::clone(handle), level)
     }
 
@@ -77,7 +72,7 @@ impl Tc {
     /// Begins a transaction of [`Level::Snapshot`] that reads at what was kept. It is not to write: whatever was
     /// committed since is a conflict.
     pub fn begin_at(&self, kept: &KeptSnapshot) -> Txn {
-        let handle = &self.handles[share_of_thread()];
+        let handle = &self.handles[HANDLE.with(|handle| *handle)];
         Txn::at(Arc::clone(handle), kept)
     }
 
@@ -283,6 +278,6 @@ mod tests {
         let mut lines: Vec<usize> = tc.handles.iter().map(lines_of_count).collect();
         lines.sort_unstable();
         lines.dedup();
-        assert_eq!(lines.len(), SHARES, "{lines:?}");
+        assert_eq!(lines.len(), HANDLES, "{lines:?}");
     }
 }

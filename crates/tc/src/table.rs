@@ -22,14 +22,13 @@ mod warm;
 pub(crate) use removed::{Listing, Next, Removed, Water};
 pub(crate) use warm::{TakenIn, Wholeness};
 
-use crate::component::{SHARES, share_of_thread};
 use crate::entry::{Locked, RecordEntry};
 use crate::sim::{self, Planted};
-use crate::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Atomic, Mutex, yield_now};
 use crossbeam_epoch::Owned;
 use quintet_base::{SpaceId, Timestamp};
-use quintet_index::{Entry, Guard, Near, OrderedIndex, PointIndex, Verdict};
+use quintet_index::{Entry, Guard, Near, OrderedIndex, PointIndex, Tally, Verdict};
 use quintet_rt::Rand;
 use spaces::Spaces;
 use std::collections::HashSet;
@@ -75,10 +74,6 @@ pub(crate) struct Space {
     pub listing: Listing,
 }
 
-#[repr(align(128))]
-#[derive(Default)]
-struct Stripe(AtomicI64);
-
 /// All records in memory.
 pub(crate) struct Table {
     points: PointIndex<RecordEntry>,
@@ -86,8 +81,7 @@ pub(crate) struct Table {
     spaces: Atomic<Spaces>,
     /// Held while a space is added or dropped.
     changing: Mutex<()>,
-    /// What each share of the threads has brought and taken; the sum counts.
-    bytes: [Stripe; SHARES],
+    bytes: Tally,
     /// Records whose newest commit is at or below may have been evicted. Raised before the first
     /// of them goes.
     evicted: AtomicU64,
@@ -134,7 +128,7 @@ impl Table {
             points: PointIndex::new(),
             spaces: Atomic::new(Spaces::default()),
             changing: Mutex::new(()),
-            bytes: std::array::from_fn(|_| Stripe::default()),
+            bytes: Tally::new(),
             evicted: AtomicU64::new(0),
             floor: AtomicU64::new(0),
             full: AtomicBool::new(false),
@@ -369,8 +363,7 @@ impl Table {
 
     /// Estimate of the memory that records take, without what is in the log's buffers.
     pub fn bytes(&self) -> i64 {
-        let load = |stripe: &Stripe| stripe.0.load(Ordering::Relaxed);
-        self.bytes.iter().map(load).sum()
+        self.bytes.sum() as i64
     }
 
     /// Whether the table is over its bound; remembers if it is so by an eighth.
@@ -384,8 +377,7 @@ impl Table {
     /// Counts bytes of copies and entries that have come or gone.
     pub fn weigh(&self, bytes: i64) {
         if bytes != 0 {
-            let stripe = &self.bytes[share_of_thread()];
-            stripe.0.fetch_add(bytes, Ordering::Relaxed);
+            self.bytes.add(bytes as isize);
         }
     }
 

@@ -15,7 +15,8 @@ const STRIPES: usize = 16;
 #[repr(align(128))]
 struct Stripe(AtomicIsize);
 
-pub(super) struct Tally {
+/// See the head of this file.
+pub struct Tally {
     stripes: [Stripe; STRIPES],
 }
 
@@ -35,19 +36,34 @@ fn mine() -> usize {
     })
 }
 
+impl Default for Tally {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Tally").field(&self.sum()).finish()
+    }
+}
+
 impl Tally {
-    pub(super) const fn new() -> Self {
+    /// Nothing counted yet.
+    pub const fn new() -> Self {
         Self {
             stripes: [const { Stripe(AtomicIsize::new(0)) }; STRIPES],
         }
     }
 
-    pub(super) fn add(&self, change: isize) {
+    /// Counts more, or less.
+    pub fn add(&self, change: isize) {
         // Relaxed: the count orders nothing.
         self.stripes[mine()].0.fetch_add(change, Relaxed);
     }
 
-    pub(super) fn sum(&self) -> usize {
+    /// All that was counted; 0 where that is less.
+    pub fn sum(&self) -> usize {
         let sum: isize = self.stripes.iter().map(|part| part.0.load(Relaxed)).sum();
         // A removal may be seen before the insert of another thread that it undoes.
         usize::try_from(sum).unwrap_or(0)
