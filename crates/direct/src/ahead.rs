@@ -16,13 +16,28 @@ use quintet_base::{SpaceId, Value};
 use quintet_ir::ahead::{LeanLookUp, LookUp, Over, Turns};
 use quintet_ir::formula::Scope;
 use quintet_ir::{Expr, Host, Program};
+use std::cell::Cell;
+
+thread_local! {
+    /// Memory of the keys of this thread's last call, for the next one.
+    static SPARE: Cell<Option<(Vec<Place>, Vec<u8>)>> = const { Cell::new(None) };
+}
 
 /// Keys announced for one call. Beyond, a call is long enough not to be hurried, and reading ahead of it
 /// would only displace what others need.
 const KEYS_MAX: usize = 128;
 
+/// The next call of a thread takes over the memory of one that has needed no more.
+const KEPT_BYTES_MAX: usize = 1 << 14;
+
 /// Of a key of a few integers.
 const KEY_BYTES_USUAL: usize = 16;
+
+/// Keys that are told of together: those of a call of twenty rows in two tables.
+const TOLD_TOGETHER: usize = 48;
+
+/// The space of a key, and where it begins and ends.
+type Place = (SpaceId, usize, usize);
 
 /// Turns and keys of one look-up that are tried: a loop may have many turns and no key to announce.
 const TRIED_MAX: usize = 4 * KEYS_MAX;
@@ -41,9 +56,13 @@ pub(crate) fn announce(program: &Program, arguments: &mut Vec<Value>, context: &
     }
     let given = arguments.len();
     arguments.resize_with(ahead.places.max(given), Value::default);
+    let (keys, bytes) = SPARE.take().unwrap_or_else(|| {
+        let bytes = Vec::with_capacity(KEYS_MAX / 4 * KEY_BYTES_USUAL);
+        (Vec::with_capacity(KEYS_MAX / 4), bytes)
+    });
     let mut found = Found {
-        keys: Vec::with_capacity(KEYS_MAX / 4),
-        bytes: Vec::with_capacity(KEYS_MAX / 4 * KEY_BYTES_USUAL),
+        keys,
+        bytes,
         tried: 0,
     };
     for look_up in &ahead.look_ups {
@@ -52,13 +71,25 @@ pub(crate) fn announce(program: &Program, arguments: &mut Vec<Value>, context: &
         let _ = found.add(look_up, &look_up.turns, arguments, context.host);
     }
     arguments.truncate(given);
-    if found.keys.len() > 1 {
-        let keys: Vec<(SpaceId, &[u8])> = found
-            .keys
-            .iter()
-            .map(|(space, from, to)| (*space, &found.bytes[*from..*to]))
-            .collect();
-        context.txn.announce(&keys);
+    let Found {
+        mut keys,
+        mut bytes,
+        ..
+    } = found;
+    if keys.len() > 1 {
+        for places in keys.chunks(TOLD_TOGETHER) {
+            let mut told: [(SpaceId, &[u8]); TOLD_TOGETHER] = [(SpaceId(0), &[]); TOLD_TOGETHER];
+            for (told, (space, from, to)) in told.iter_mut().zip(places) {
+                *told = (*space, &bytes[*from..*to]);
+            }
+            context.txn.announce(&told[..places.len()]);
+        }
+    }
+    if bytes.capacity() <= KEPT_BYTES_MAX {
+        keys.clear();
+        bytes.clear();
+        // A thread that is ending keeps nothing.
+        let _ = SPARE.try_with(|place| place.set(Some((keys, bytes))));
     }
 }
 
@@ -76,7 +107,7 @@ fn space(look_up: &LookUp) -> SpaceId {
 
 /// Keys, one behind the other.
 struct Found {
-    keys: Vec<(SpaceId, usize, usize)>,
+    keys: Vec<Place>,
     bytes: Vec<u8>,
     /// Turns and keys of the look-up at hand.
     tried: usize,

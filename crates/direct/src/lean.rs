@@ -38,8 +38,8 @@ pub(crate) struct Buffers {
     values: Vec<Value>,
 }
 
-/// Memory without content: of the key, of the row, for values that come out.
-type Spare = (Vec<u8>, Vec<u8>, Vec<Value>);
+/// Memory without content: of the key, of an entry of an index, of the row, and for values that come out.
+type Spare = ([Vec<u8>; 3], Vec<Value>);
 
 /// The next call of a thread takes over the memory of one that has needed no more.
 const KEPT_BYTES_MAX: usize = 1 << 14;
@@ -51,9 +51,10 @@ impl Buffers {
     pub fn borrow(&mut self, out: &mut Vec<Value>) {
         if self.key.capacity() == 0
             && out.capacity() == 0
-            && let Some((key, row, values)) = SPARE.take()
+            && let Some((bytes, values)) = SPARE.take()
         {
-            (self.key, self.row, *out) = (key, row, values);
+            [self.key, self.entry, self.row] = bytes;
+            *out = values;
         }
     }
 
@@ -62,9 +63,9 @@ impl Buffers {
         let small = self.row.capacity() <= KEPT_BYTES_MAX && out.capacity() <= KEPT_VALUES_MAX;
         if small && self.key.capacity() > 0 {
             out.clear();
-            let [key, row] = [&mut self.key, &mut self.row].map(std::mem::take);
+            let bytes = [&mut self.key, &mut self.entry, &mut self.row].map(std::mem::take);
             // A thread that is ending keeps nothing.
-            let _ = SPARE.try_with(|place| place.set(Some((key, row, std::mem::take(out)))));
+            let _ = SPARE.try_with(|place| place.set(Some((bytes, std::mem::take(out)))));
         }
     }
 }

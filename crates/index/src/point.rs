@@ -8,12 +8,16 @@
 //! ```text
 //!   hash:  63 ── shard ── 56 │ … ──── tag ──── … │ … bucket (as many low bits as it takes)
 //!
-//!   shard ─► table ─► bucket (one cache line): 8 slots, each  tag (15 bits and a one) │ address (48 bits, the lowest two mean something else)
-//!                                              0: free for ever so far   1: free again
+//!   shard ─► head, a word: where its tags begin │ bits of its buckets │ their address
+//!        └─► bucket (one cache line): 8 slots, each  tag (15 bits and a one) │ address (48 bits, the lowest two mean something else)
+//!                                     0: free for ever so far   1: free again
 //! ```
 //! A look-up compares tags and follows an address only when the tag fits, so a miss costs one line
 //! and a hit two. Full buckets overflow into the next one; a bucket with a slot that was never used
 //! ends the search.
+//!
+//! The heads lie together, 2 KiB that every processor keeps, and are written when a shard grows and at no other time. What whoever puts in
+//! or takes out writes to lies elsewhere: beside the heads, each insertion would take a line from all other processors.
 //!
 //! A shard that grows makes a new table and leaves the old one to the epoch. No entry is looked at for that: the bits that say which of two buckets
 //! an entry comes to are in its tag, which begins where those of the bucket ended when tags were last made, six doublings ago at
@@ -27,8 +31,8 @@
 use crate::entry::Hashed;
 use crate::prefetch::prefetch;
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use crate::sync::{Atomic, Mutex, planted};
-use crossbeam_epoch::{Guard, Owned};
+use crate::sync::{Mutex, planted};
+use crossbeam_epoch::Guard;
 use std::ptr::{self, NonNull};
 
 /// Writers to different shards do not meet. 256 shards × one line per shard are 16 KiB. Few where each
@@ -55,17 +59,16 @@ const BUCKETS_AHEAD: usize = 2;
 #[repr(align(64))]
 struct Bucket<E>([AtomicPtr<E>; SLOTS]);
 
-struct Table<E> {
-    mask: usize,
+/// The buckets of a shard, as its head describes them.
+struct Table<'g, E> {
+    buckets: &'g [Bucket<E>],
     /// Where in the hash its tags begin: at or below the end of the bits of its buckets, unless it has shrunk.
     tag_at: u32,
-    buckets: Box<[Bucket<E>]>,
 }
 
+/// What writers need of a shard.
 #[repr(align(64))]
-struct Shard<E> {
-    /// Replaced under `writer`; Release there pairs with Acquire in look-ups.
-    table: Atomic<Table<E>>,
+struct Shard {
     /// Held by whoever puts in or takes out.
     writer: Mutex<Used>,
     /// Copy of `Used::live` for `len`.
@@ -90,8 +93,10 @@ pub enum Verdict {
 
 /// Entries by hash. See the module's picture.
 pub struct PointIndex<E> {
-    /// An array, so that whoever finds one by its number need not ask how many there are.
-    shards: Box<[Shard<E>; SHARDS]>,
+    /// Arrays, so that whoever finds one by its number need not ask how many there are. Of each shard, its buckets and what to know of them,
+    /// see [`Table::head`]; replaced under `writer`, and Release there pairs with Acquire in look-ups.
+    heads: Box<[AtomicPtr<Bucket<E>>; SHARDS]>,
+    shards: Box<[Shard; SHARDS]>,
 }
 
 impl<E: Hashed> Default for PointIndex<E> {
@@ -104,15 +109,18 @@ impl<E: Hashed> PointIndex<E> {
     /// An empty index.
     pub fn new() -> PointIndex<E> {
         let shard = || Shard {
-            table: Atomic::new(Table::new(BUCKETS_MIN, BUCKETS_MIN.ilog2())),
             writer: Mutex::new(Used::default()),
             live: AtomicUsize::new(0),
         };
-        let shards: Box<[Shard<E>]> = (0..SHARDS).map(|_| shard()).collect();
-        let shards = shards.try_into().ok();
-        PointIndex {
-            shards: shards.expect("so many were made"),
-        }
+        let head = || {
+            let buckets = empty_buckets(BUCKETS_MIN);
+            AtomicPtr::new(Table::head(buckets, BUCKETS_MIN.ilog2()))
+        };
+        let heads: Box<[_]> = (0..SHARDS).map(|_| head()).collect();
+        let shards: Box<[_]> = (0..SHARDS).map(|_| shard()).collect();
+        let both = heads.try_into().ok().zip(shards.try_into().ok());
+        let (heads, shards) = both.expect("so many were made");
+        PointIndex { heads, shards }
     }
 
     /// How many shards [`PointIndex::sweep`] can be asked for.
@@ -122,7 +130,7 @@ impl<E: Hashed> PointIndex<E> {
 
     /// Entries in the index; exact when nobody writes.
     pub fn len(&self) -> usize {
-        let live = |shard: &Shard<E>| shard.live.load(Ordering::Relaxed);
+        let live = |shard: &Shard| shard.live.load(Ordering::Relaxed);
         self.shards.iter().map(live).sum()
     }
 
@@ -133,16 +141,17 @@ impl<E: Hashed> PointIndex<E> {
 
     /// Asks the cache for the line that a look-up of this hash reads first.
     pub fn prefetch(&self, hash: u64, guard: &Guard) {
-        let table = self.shard(hash).table(guard);
-        prefetch(&raw const table.buckets[hash as usize & table.mask]);
+        prefetch(std::ptr::from_ref(
+            self.table(shard(hash), guard).bucket(hash as usize),
+        ));
     }
 
     /// Asks the cache for the entry that a look-up of this hash will most likely compare; call it
     /// some time after [`PointIndex::prefetch`].
     pub fn prefetch_entry(&self, hash: u64, guard: &Guard) {
-        let table = self.shard(hash).table(guard);
+        let table = self.table(shard(hash), guard);
         let tag = table.tag_of(hash);
-        for slot in &table.buckets[hash as usize & table.mask].0 {
+        for slot in &table.bucket(hash as usize).0 {
             let word = slot.load(Ordering::Relaxed);
             if self::tag(word) == tag {
                 prefetch(address(word));
@@ -161,7 +170,7 @@ impl<E: Hashed> PointIndex<E> {
     where
         E: 'g,
     {
-        let table = self.shard(hash).table(guard);
+        let table = self.table(shard(hash), guard);
         table.find(hash, &matches).map(|(_, entry)| {
             // SAFETY: it was in the index while the guard was pinned (`Entry`'s promise).
             unsafe { &*entry }
@@ -185,9 +194,10 @@ impl<E: Hashed> PointIndex<E> {
     where
         E: 'g,
     {
-        let shard = self.shard(hash);
+        let number = shard(hash);
+        let shard = &self.shards[number];
         let mut used = shard.writer.lock();
-        let mut table = shard.table(guard);
+        let mut table = self.table(number, guard);
         let there = table.find(hash, &matches);
         if let Some((_, entry)) = there
             && !planted("point: nobody looks under the lock")
@@ -198,7 +208,7 @@ impl<E: Hashed> PointIndex<E> {
         let made = make()?;
         // At 3/4 of the slots, most searches still end in their first bucket.
         if (used.live + used.freed + 1) * 4 > table.slots() * 3 {
-            table = shard.rebuild(&mut used, guard);
+            table = self.rebuild(number, &mut used, guard);
         }
         if table.put(hash as usize, table.tag_of(hash), made.as_ptr()) {
             used.freed -= 1;
@@ -216,9 +226,10 @@ impl<E: Hashed> PointIndex<E> {
         matches: impl Fn(&E) -> bool,
         guard: &Guard,
     ) -> Option<NonNull<E>> {
-        let shard = self.shard(hash);
+        let number = shard(hash);
+        let shard = &self.shards[number];
         let mut used = shard.writer.lock();
-        let table = shard.table(guard);
+        let table = self.table(number, guard);
         let (slot, entry) = table.find(hash, &matches)?;
         slot.store(ptr::without_provenance_mut(FREED), Ordering::Release);
         used.live -= 1;
@@ -238,9 +249,10 @@ impl<E: Hashed> PointIndex<E> {
     ) where
         E: 'g,
     {
-        let shard = &self.shards[shard];
+        let number = shard;
+        let shard = &self.shards[number];
         let mut used = shard.writer.lock();
-        for slot in shard.table(guard).buckets.iter().flat_map(|b| &b.0) {
+        for slot in self.table(number, guard).buckets.iter().flat_map(|b| &b.0) {
             let word = slot.load(Ordering::Relaxed);
             if word.is_null() || word.addr() == FREED {
                 continue;
@@ -258,12 +270,24 @@ impl<E: Hashed> PointIndex<E> {
         shard.live.store(used.live, Ordering::Relaxed);
     }
 
-    fn shard(&self, hash: u64) -> &Shard<E> {
-        &self.shards[(hash >> 56) as usize % SHARDS]
+    /// The buckets of a shard as they are now. For who holds its lock, those that he puts into.
+    #[inline]
+    fn table<'g>(&self, shard: usize, _guard: &'g Guard) -> Table<'g, E>
+    where
+        E: 'g,
+    {
+        let head = self.heads[shard].load(Ordering::Acquire);
+        // SAFETY: a head describes buckets that are there; those that are replaced are freed through the epoch.
+        unsafe { Table::at(head) }
     }
 }
 
 const _: () = assert!(SHARDS <= 1 << 8, "a shard is named by eight bits");
+
+/// The number of a hash's shard.
+fn shard(hash: u64) -> usize {
+    (hash >> 56) as usize % SHARDS
+}
 
 fn address<E>(word: *mut E) -> *mut E {
     word.map_addr(|addr| addr & ADDRESS_MASK)
@@ -277,18 +301,15 @@ fn is_displaced<E>(word: *mut E) -> bool {
     word.addr() & DISPLACED != 0 && !planted("point: nobody is displaced")
 }
 
-impl<E: Hashed> Shard<E> {
-    fn table<'g>(&self, guard: &'g Guard) -> &'g Table<E> {
-        let table = self.table.load(Ordering::Acquire, guard);
-        // SAFETY: never null; a table that is replaced is freed through the epoch.
-        unsafe { table.deref() }
-    }
-
+impl<E: Hashed> PointIndex<E> {
     /// A table with room for one more, without freed slots. Under `writer`.
-    fn rebuild<'g>(&self, used: &mut Used, guard: &'g Guard) -> &'g Table<E> {
-        let old = self.table.load(Ordering::Relaxed, guard);
-        // SAFETY: as in `table`.
-        let from = unsafe { old.deref() };
+    fn rebuild<'g>(&self, shard: usize, used: &mut Used, guard: &'g Guard) -> Table<'g, E>
+    where
+        E: 'g,
+    {
+        let head = &self.heads[shard];
+        let old = head.load(Ordering::Relaxed);
+        let from = self.table(shard, guard);
         let mut buckets = BUCKETS_MIN;
         // At most half full afterwards, so that the work is paid for by as many insertions.
         while buckets * SLOTS < (used.live + 1) * 2 {
@@ -300,10 +321,12 @@ impl<E: Hashed> Shard<E> {
             false => bits,
         };
         if planted("point: an empty table is published") {
-            let empty = Owned::new(Table::new(buckets, tag_at));
-            self.table.store(empty, Ordering::Release);
+            let empty = Table::head(empty_buckets::<E>(buckets), tag_at);
+            head.store(empty, Ordering::Release);
         }
-        let new = Table::new(buckets, tag_at);
+        let made = Table::head(empty_buckets(buckets), tag_at);
+        // SAFETY: made just now.
+        let new = unsafe { Table::at(made) };
         let is_asked = |word: &*mut E| !from.tells(bits) || is_displaced(*word);
         for (at, bucket) in from.buckets.iter().enumerate() {
             if let Some(ahead) = from.buckets.get(at + BUCKETS_AHEAD) {
@@ -323,10 +346,10 @@ impl<E: Hashed> Shard<E> {
             }
         }
         used.freed = 0;
-        self.table.store(Owned::new(new), Ordering::Release);
+        head.store(made, Ordering::Release);
         // SAFETY: unreachable for whoever pins from now on.
-        unsafe { guard.defer_destroy(old) };
-        self.table(guard)
+        unsafe { guard.defer_unchecked(move || Table::free(old)) };
+        new
     }
 }
 
@@ -346,20 +369,77 @@ impl<E> Bucket<E> {
     }
 }
 
-impl<E> Table<E> {
-    fn new(count: usize, tag_at: u32) -> Table<E> {
+/// Buckets with nothing in them; freed by [`Table::free`].
+fn empty_buckets<E>(count: usize) -> Box<[Bucket<E>]> {
+    let empty = || Bucket(std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())));
+    (0..count).map(|_| empty()).collect()
+}
+
+/// Where a head says how many bits the number of a bucket has, in the bits that addresses leave free.
+const BITS_AT: u32 = ADDRESS_BITS;
+/// Where it says where tags begin.
+const TAG_AT_AT: u32 = BITS_AT + 6;
+
+fn six_bits<E>(head: *mut Bucket<E>, at: u32) -> u32 {
+    (head.addr() >> at) as u32 & ((1 << 6) - 1)
+}
+
+impl<'g, E> Table<'g, E> {
+    /// One word that says all about these buckets. It owns them.
+    fn head(buckets: Box<[Bucket<E>]>, tag_at: u32) -> *mut Bucket<E> {
+        let count = buckets.len();
         assert!(count.is_power_of_two(), "{count} buckets");
-        let empty = || Bucket(std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())));
+        assert!(tag_at < 1 << 6, "tags begin in the hash, not at {tag_at}");
+        let address = Box::into_raw(buckets).cast::<Bucket<E>>();
+        assert!(
+            address.addr() >> ADDRESS_BITS == 0,
+            "an address of more than 48 bits"
+        );
+        let more = (count.ilog2() as usize) << BITS_AT | (tag_at as usize) << TAG_AT_AT;
+        address.map_addr(|addr| addr | more)
+    }
+
+    /// Where they are, and how many.
+    #[inline]
+    fn place(head: *mut Bucket<E>) -> *mut [Bucket<E>] {
+        let count = 1 << six_bits(head, BITS_AT);
+        let address = head.map_addr(|addr| addr & ((1 << ADDRESS_BITS) - 1));
+        ptr::slice_from_raw_parts_mut(address, count)
+    }
+
+    /// What a head describes.
+    ///
+    /// # Safety
+    /// It is from [`Table::head`], and not freed in all of `'g`.
+    #[inline]
+    unsafe fn at(head: *mut Bucket<E>) -> Table<'g, E> {
         Table {
-            mask: count - 1,
-            tag_at,
-            buckets: (0..count).map(|_| empty()).collect(),
+            // SAFETY: the caller's promise.
+            buckets: unsafe { &*Self::place(head) },
+            tag_at: six_bits(head, TAG_AT_AT),
+        }
+    }
+
+    /// # Safety
+    /// It is from [`Table::head`], and nobody uses it any more.
+    unsafe fn free(head: *mut Bucket<E>) {
+        // SAFETY: it was a box, and the caller's promise.
+        drop(unsafe { Box::from_raw(Self::place(head)) });
+    }
+
+    /// The one where the search for a hash begins, or, of the next number, goes on.
+    #[inline]
+    fn bucket(&self, number: usize) -> &'g Bucket<E> {
+        // SAFETY: a power of two of them, one at least.
+        unsafe {
+            self.buckets
+                .get_unchecked(number & (self.buckets.len() - 1))
         }
     }
 
     /// Bits of a hash that say which bucket.
     fn bits(&self) -> u32 {
-        self.mask.count_ones()
+        self.buckets.len().ilog2()
     }
 
     /// Never zero: a slot that is free, or free again, is no entry's, and searches need not ask.
@@ -386,12 +466,12 @@ impl<E> Table<E> {
     }
 
     /// Slot and address of the matching entry.
-    fn find(&self, hash: u64, matches: &impl Fn(&E) -> bool) -> Option<(&AtomicPtr<E>, *mut E)> {
+    fn find(&self, hash: u64, matches: &impl Fn(&E) -> bool) -> Option<(&'g AtomicPtr<E>, *mut E)> {
         let tag = self.tag_of(hash);
         let mut at = hash as usize;
         // A table always has a slot that was never used (see `get_or_insert`), so this ends.
         loop {
-            for slot in &self.buckets[at & self.mask].0 {
+            for slot in &self.bucket(at).0 {
                 // Acquire pairs with Release in `put`: the entry is seen as it was put in.
                 let word = slot.load(Ordering::Acquire);
                 if word.is_null() || word.addr() == FREED && planted("point: a freed slot ends") {
@@ -418,7 +498,7 @@ impl<E> Table<E> {
         let mut word = entry.map_addr(|addr| addr | tag << ADDRESS_BITS);
         let mut at = hash;
         loop {
-            for slot in &self.buckets[at & self.mask].0 {
+            for slot in &self.bucket(at).0 {
                 let old = slot.load(Ordering::Relaxed);
                 if old.is_null() || old.addr() == FREED {
                     slot.store(word, Ordering::Release);
@@ -433,10 +513,9 @@ impl<E> Table<E> {
 
 impl<E> Drop for PointIndex<E> {
     fn drop(&mut self) {
-        for shard in self.shards.iter_mut() {
-            let table = std::mem::replace(&mut shard.table, Atomic::null());
+        for head in self.heads.iter_mut() {
             // SAFETY: `&mut self`: nobody else has it.
-            drop(unsafe { table.into_owned() });
+            unsafe { Table::free(*head.get_mut()) };
         }
     }
 }

@@ -6,7 +6,7 @@
 
 #[cfg(not(shuttle))]
 mod chosen {
-    pub use crossbeam_epoch::{Atomic, pin};
+    pub use crossbeam_epoch::pin;
     pub use parking_lot::Mutex;
     pub use std::hint::spin_loop;
     pub use std::sync::atomic;
@@ -21,10 +21,10 @@ mod chosen {
 
 #[cfg(shuttle)]
 mod chosen {
-    pub use quintet_interleave::epoch::{Atomic, pin};
+    pub use quintet_interleave::epoch::pin;
     pub use quintet_interleave::explore::planted;
     pub use quintet_interleave::{Mutex, atomic, spin_loop, yield_now};
 }
 
 pub use chosen::pin;
-pub(crate) use chosen::{Atomic, Mutex, atomic, planted, spin_loop, yield_now};
+pub(crate) use chosen::{Mutex, atomic, planted, spin_loop, yield_now};

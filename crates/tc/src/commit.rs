@@ -37,6 +37,7 @@ use crate::writes::Write;
 use quintet_base::limits::SCAN_CHUNK_ROWS;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp};
 use quintet_index::{Entry, Guard, Near};
+use smallvec::SmallVec;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -68,7 +69,7 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     let mut section = Section {
         shared: &shared,
         seat: &seat,
-        entries: Vec::with_capacity(txn.writes.len()),
+        entries: SmallVec::with_capacity(txn.writes.len()),
         installed: false,
     };
     if let Some(space) = shared.closed_to(txn.id, txn.writes.spaces().map(|(space, _)| space)) {
@@ -228,6 +229,9 @@ fn check_fences(txn: &Txn, shared: &Shared) -> Result<(), Error> {
 /// Writes whose places in the index are asked for ahead of their turn.
 const SEARCHED_AHEAD: usize = 64;
 
+/// What most transactions write finds room on the stack.
+const FEW_ENTRIES: usize = 32;
+
 /// Entries that are still in the cache when a commit comes to them again, and how far ahead they are asked for where there are more.
 const CACHED_ENTRIES: usize = 512;
 const ENTRIES_AHEAD: usize = 8;
@@ -238,7 +242,7 @@ struct Section<'a> {
     shared: &'a Shared,
     seat: &'a Seat,
     /// In the order of the write set.
-    entries: Vec<Taken<'a>>,
+    entries: SmallVec<[Taken<'a>; FEW_ENTRIES]>,
     installed: bool,
 }
 

@@ -18,6 +18,10 @@ const KEPT_KEYS_MAX: usize = 4096;
 /// A call has few statements: beyond so many, one may be kept twice.
 const GLANCES_COMPARED: usize = 32;
 
+/// A thread's next transactions most likely run the same statements. What they look at would be counted, and counted back, at one
+/// word for all threads.
+const KEPT_GLANCES_MAX: usize = GLANCES_COMPARED;
+
 /// What a serializable transaction has read.
 #[derive(Default)]
 pub(crate) struct ReadSet {
@@ -25,6 +29,8 @@ pub(crate) struct ReadSet {
     key_bytes: Vec<u8>,
     /// What rows were looked at for; each once, as far as that is cheap to know.
     glances: Vec<Arc<Glance>>,
+    /// The number of the one that was found last: a loop looks for it again, or for the one that follows.
+    last_glance: usize,
     pub ranges: Vec<ReadRange>,
 }
 
@@ -33,7 +39,9 @@ impl ReadSet {
     pub fn clear(&mut self) {
         self.keys.clear();
         self.key_bytes.clear();
-        self.glances.clear();
+        if self.glances.len() > KEPT_GLANCES_MAX {
+            self.glances.clear();
+        }
         self.ranges.clear();
     }
 
@@ -75,20 +83,26 @@ impl ReadSet {
                 }));
         }
         self.key_bytes.extend_from_slice(key);
-        let glance = glance.map(|glance| {
-            let mut known = self.glances.iter().take(GLANCES_COMPARED);
-            let known = known.position(|known| Arc::ptr_eq(known, glance));
-            known.unwrap_or_else(|| {
-                self.glances.push(Arc::clone(glance));
-                self.glances.len() - 1
-            }) as u32
-        });
+        let glance = glance.map(|glance| self.number_of(glance) as u32);
         self.keys.push(ReadKey {
             hash,
             space,
             key_end: self.key_bytes.len(),
             glance,
         });
+    }
+
+    fn number_of(&mut self, glance: &Arc<Glance>) -> usize {
+        let compared = self.glances.len().min(GLANCES_COMPARED);
+        let from_last = (self.last_glance..compared).chain(0..self.last_glance.min(compared));
+        let known = from_last
+            .into_iter()
+            .find(|number| Arc::ptr_eq(&self.glances[*number], glance));
+        self.last_glance = known.unwrap_or_else(|| {
+            self.glances.push(Arc::clone(glance));
+            self.glances.len() - 1
+        });
+        self.last_glance
     }
 }
 
@@ -107,4 +121,69 @@ pub(crate) struct ReadRange {
     pub space: SpaceId,
     pub lower: Bound<Bytes>,
     pub upper: Bound<Bytes>,
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use super::*;
+    use quintet_base::SqlType;
+    use quintet_base::row::RowLayout;
+
+    const SPACE: SpaceId = SpaceId(7);
+
+    fn glance() -> Arc<Glance> {
+        let layout = RowLayout::new(vec![SqlType::Int4]);
+        Arc::new(Glance::new(layout, vec![0]))
+    }
+
+    fn noted(reads: &ReadSet) -> Vec<*const Glance> {
+        let glances = reads.keys().map(|(.., glance)| glance);
+        glances
+            .map(|glance| glance.map_or(std::ptr::null(), std::ptr::from_ref))
+            .collect()
+    }
+
+    #[test]
+    fn each_read_has_its_own_glance_in_whatever_order_they_come() {
+        let glances: Vec<_> = (0..GLANCES_COMPARED + 3).map(|_| glance()).collect();
+        let mut reads = ReadSet::default();
+        let mut expected = Vec::new();
+        for round in 0..4 {
+            for number in 0..glances.len() {
+                let glance = &glances[(number * (round + 1)) % glances.len()];
+                reads.note(0, SPACE, b"key", Some(glance));
+                expected.push(Arc::as_ptr(glance));
+            }
+            reads.note(0, SPACE, b"key", None);
+            expected.push(std::ptr::null());
+        }
+        assert_eq!(noted(&reads), expected);
+    }
+
+    #[test]
+    fn the_next_transaction_counts_no_glance_that_the_last_one_had() {
+        let (first, second) = (glance(), glance());
+        let mut reads = ReadSet::default();
+        for _ in 0..3 {
+            for glance in [&first, &second, &first] {
+                reads.note(0, SPACE, b"key", Some(glance));
+            }
+            assert_eq!([&first, &second].map(Arc::strong_count), [2, 2]);
+            reads.clear();
+            assert_eq!([&first, &second].map(Arc::strong_count), [2, 2]);
+        }
+    }
+
+    #[test]
+    fn more_glances_than_are_kept_are_forgotten() {
+        let glances: Vec<_> = (0..=KEPT_GLANCES_MAX).map(|_| glance()).collect();
+        let mut reads = ReadSet::default();
+        for glance in &glances {
+            reads.note(0, SPACE, b"key", Some(glance));
+        }
+        reads.clear();
+        assert!(glances.iter().all(|glance| Arc::strong_count(glance) == 1));
+        reads.note(0, SPACE, b"key", Some(&glances[1]));
+        assert_eq!(noted(&reads), [Arc::as_ptr(&glances[1])]);
+    }
 }
