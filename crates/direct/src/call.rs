@@ -14,17 +14,27 @@
 //!                 │ guards             of the blocks around it that have handlers
 //! ```
 //! Hot path: an operation makes nothing but what its statement makes.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | this one | the call, its activations, its operations one by one |
+//! | `call::asking` | operations that others plan or answer for it |
+//! | `call::failing` | what becomes of its errors |
+
+mod asking;
+mod failing;
+
+pub(crate) use failing::no_end_here;
 
 use crate::ahead;
 use crate::context::{Around, Context, Env, Stop, Workspace, row_bytes};
 use crate::direct::Direct;
-use crate::dynamic::{self, Answer, Asked, AskedStatement, Taken};
-use crate::guard::{Guard, Handling, SoFar};
+use crate::dynamic::{Answer, Asked};
+use crate::guard::{Guard, SoFar};
 use crate::into::{
     check_rows, check_strict, each_row, fill, first_row, keep, note_found, over_row, store,
 };
 use crate::point;
-use crate::portals::{self, Done};
 use crate::raise;
 use crate::run::Restarts;
 use crate::sweep;
@@ -32,7 +42,6 @@ use crate::turns::Turns;
 use quintet_base::limits::CALL_DEPTH_MAX;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::code::{Code, Heights, Operation};
-use quintet_ir::dynamic::{CursorAction, Dynamic, DynamicRows};
 use quintet_ir::formula::{Computed, Scope};
 use quintet_ir::routine::{self, Output};
 use quintet_ir::{Expr, Guise, Program, Routine};
@@ -232,13 +241,6 @@ impl Call {
         {
             self.left = ended.slots;
         }
-    }
-
-    /// Whether the operation at hand is one that fails because the routine says so.
-    fn raises(&self, program: &Program) -> bool {
-        let at = self.activations.last().expect("a routine is running");
-        let operation = program.code()[at.routine].operations.get(at.place);
-        matches!(operation, Some(Operation::Raise(_) | Operation::Reraise))
     }
 
     fn top(&mut self) -> &mut Activation {
@@ -682,180 +684,9 @@ impl Call {
         Ok(Next::Switched)
     }
 
-    /// A statement that is planned now: by who runs the call, if he can be asked, else by itself.
-    fn dynamic(
-        &mut self,
-        statement: &Dynamic,
-        loops: bool,
-        (direct, routine, program): (&Direct, &Routine, &Arc<Program>),
-        context: &mut Context<'_>,
-        workspace: &mut Workspace,
-    ) -> Result<(), Stop> {
-        let answer = match self.answer.take() {
-            Some(answer) => answer?,
-            None if let Some(step) = &statement.cursor => {
-                match portals::take(step, statement, &self.top().slots, context)? {
-                    Done::Here(answer) => answer,
-                    Done::Elsewhere(text) if self.can_ask(program) => {
-                        let guards = self.open_guards();
-                        let asked = dynamic::asked_of_cursor(statement, text, guards);
-                        self.ask_for(program, asked);
-                        return Err(Stop::Ask);
-                    }
-                    Done::Elsewhere(_) => {
-                        return Err(Stop::Error(SqlError::unsupported(
-                            "a cursor of others, or FETCH into a record, in a routine that a statement or another routine calls",
-                        )));
-                    }
-                }
-            }
-            None if self.can_ask(program) => {
-                self.ask(program, statement, context)?;
-                return Err(Stop::Ask);
-            }
-            None => {
-                let asked = dynamic::asked(statement, &self.top().slots, Vec::new(), context)?;
-                let buffers = (&mut self.restarts, &mut self.frame);
-                let means = (direct, &mut self.kept);
-                dynamic::run_here(&asked, means, context, workspace, buffers)?
-            }
-        };
-        let at = self.activations.last_mut().expect("a routine is running");
-        // EXECUTE says nothing to FOUND, but as a part of RETURN QUERY.
-        match statement.cursor.as_ref().map(|step| &step.what) {
-            None => {
-                at.count = answer.count;
-                if let DynamicRows::Returned(_) = &statement.rows {
-                    note_found(routine, &mut at.slots, answer.count > 0);
-                }
-            }
-            Some(CursorAction::Fetch { .. }) => {
-                at.count = answer.count;
-                note_found(routine, &mut at.slots, answer.count > 0);
-            }
-            Some(_) => {}
-        }
-        let taken = Taken {
-            routine,
-            slots: &mut at.slots,
-            result: &mut at.rows,
-            kept: &mut self.kept,
-        };
-        let turns = taken.take(statement, loops, answer, context)?;
-        at.turns.extend(turns);
-        Ok(())
-    }
-
-    /// Asks for a statement to be planned and run.
-    fn ask(
-        &mut self,
-        program: &Program,
-        statement: &Dynamic,
-        context: &Context<'_>,
-    ) -> SqlResult<()> {
-        let guards = self.open_guards();
-        let asked = dynamic::asked(statement, &self.top().slots, guards, context)?;
-        self.ask_for(program, asked);
-        Ok(())
-    }
-
-    fn ask_for(&mut self, program: &Program, mut asked: AskedStatement) {
-        asked.guises = self.guises(program).into_iter().cloned().collect();
-        self.asked = Some(Asked::Statement(asked));
-    }
-
-    /// The blocks with handlers that it is in, from the outermost on.
-    fn open_guards(&self) -> Vec<u64> {
-        let guards = self.activations.iter().flat_map(|at| &at.guards);
-        let open = guards.filter(|guard| guard.handled().is_none());
-        open.map(Guard::number).collect()
-    }
-
-    /// What it wants of who runs it, when it has stopped for that.
-    pub fn take_asked(&mut self) -> Option<Asked> {
-        self.asked.take()
-    }
-
-    /// The statement that it has asked for has come to this.
-    pub fn answer(&mut self, answer: SqlResult<Answer>) {
-        self.answer = Some(answer);
-    }
-
-    /// Whether who runs it can be asked: it is the client's, and every routine that it is in can be found in one that is made
-    /// anew, and may be, since it is not amid the parts of a statement.
-    fn can_ask(&self, program: &Program) -> bool {
-        let may_be_moved = |at: &Activation| {
-            let is_known = at.routine == 0 || dynamic::id_of(program, at.routine).is_some();
-            is_known && !dynamic::is_in_state(&program.code()[at.routine], at.place)
-        };
-        self.outermost && self.activations.iter().all(may_be_moved)
-    }
-
     /// The routines that it is in, from the one that it begins with on.
     pub(crate) fn activations(&mut self) -> &mut [Activation] {
         &mut self.activations
-    }
-
-    /// Where the transaction began, if the call may end it here.
-    ///
-    /// # Errors
-    /// `2D000`.
-    fn check_end(&self, context: &Context<'_>, what: &str) -> SqlResult<Mark> {
-        let began = self.began.filter(|_| context.host.is_alone());
-        let began = began.ok_or_else(no_end_here)?;
-        let is_guarded = |at: &Activation| at.guards.iter().any(|guard| guard.handled().is_none());
-        let (at, callers) = self.activations.split_last().expect("a routine is running");
-        match (is_guarded(at), callers.iter().any(is_guarded)) {
-            (true, _) => Err(SqlError::new(
-                SqlState::INVALID_TRANSACTION_TERMINATION,
-                format!("cannot {what} while a subtransaction is active"),
-            )),
-            (false, true) => Err(no_end_here()),
-            (false, false) => Ok(began),
-        }
-    }
-
-    /// Gives an error to the innermost handler that takes it, and says of which block that is; or says where the error came from.
-    fn handle(
-        &mut self,
-        program: &Program,
-        mut error: SqlError,
-        context: &mut Context<'_>,
-    ) -> Result<u64, Stop> {
-        // No handler stands among the parts of a statement.
-        context.txn.end_state();
-        while let Some(at) = self.activations.last_mut() {
-            let routine = &program.routines[at.routine];
-            let code = &program.code()[at.routine];
-            // What a client's statement was made into has no name.
-            if !routine.name.is_empty() {
-                error = error.within(&where_in(routine, code, at.place));
-            }
-            while let Some(mut guard) = at.guards.pop() {
-                let Some(handling) = guard.take(code, error.state) else {
-                    continue;
-                };
-                let Handling { place, slots } = handling;
-                let so_far = guard.so_far();
-                context.txn.rollback_to(so_far.mark);
-                context.host.notify_no_more(so_far.notified);
-                context.host.put_off_no_more(so_far.put_off);
-                if let Some(cursors) = context.host.cursors() {
-                    cursors.borrow_mut().back_to(so_far.opened);
-                }
-                at.turns.truncate(guard.heights().loops);
-                let [state, message] = slots;
-                at.slots[state] = Value::text(error.state.as_str());
-                at.slots[message] = Value::text(error.message.as_str());
-                guard.handle(error);
-                let number = guard.number();
-                at.guards.push(guard);
-                at.place = place;
-                return Ok(number);
-            }
-            self.pop();
-        }
-        Err(Stop::Error(error))
     }
 }
 
@@ -915,60 +746,4 @@ fn values(exprs: &[Expr], slots: &[Value], context: &Context<'_>) -> SqlResult<V
         values.push(eval(expr, slots, context)?);
     }
     Ok(values)
-}
-
-/// `2D000`: COMMIT or ROLLBACK in a function, or in a transaction that is not the call's.
-pub(crate) fn no_end_here() -> SqlError {
-    SqlError::new(
-        SqlState::INVALID_TRANSACTION_TERMINATION,
-        "invalid transaction termination",
-    )
-}
-
-/// A line of an error's context.
-fn where_in(routine: &Routine, code: &Code, place: usize) -> String {
-    let at = match code.operations.get(place) {
-        Some(Operation::Assign { .. } | Operation::AssignElement { .. }) => " at assignment",
-        Some(Operation::Raise(_) | Operation::Reraise) => " at RAISE",
-        Some(Operation::Run { .. }) => " at SQL statement",
-        Some(Operation::Commit) => " at COMMIT",
-        Some(Operation::Rollback) => " at ROLLBACK",
-        Some(Operation::Call { .. }) => " at CALL",
-        Some(Operation::Dynamic { loops: true, .. }) => " at FOR over EXECUTE statement",
-        Some(Operation::Dynamic { statement, .. }) if let Some(step) = &statement.cursor => {
-            match &step.what {
-                CursorAction::Open { pinned: true, .. } => " at FOR over cursor",
-                CursorAction::Open { .. } | CursorAction::Keep => " at OPEN",
-                CursorAction::Fetch { moves: true, .. } => " at MOVE",
-                CursorAction::Fetch { moves: false, .. } => " at FETCH",
-                CursorAction::Close => " at CLOSE",
-                CursorAction::Current { .. } => " at SQL statement",
-            }
-        }
-        Some(Operation::Dynamic { statement, .. }) => match (statement.fixed, &statement.rows) {
-            (true, _) => " at SQL statement",
-            (false, DynamicRows::Returned(_)) => " at RETURN QUERY",
-            (false, DynamicRows::Opened(_)) => " at OPEN",
-            (false, _) => " at EXECUTE",
-        },
-        Some(Operation::Unless(..)) => " at condition",
-        Some(
-            Operation::BeginIntegers { .. }
-            | Operation::BeginRows(_)
-            | Operation::BeginElements(_)
-            | Operation::NextRow { .. },
-        ) => " at FOR",
-        Some(Operation::Return(_) | Operation::ReturnNext(_) | Operation::ReturnQuery(_)) => {
-            " at RETURN"
-        }
-        _ => "",
-    };
-    // As PostgreSQL writes a routine's types there, and nowhere else.
-    let name = routine.name.replace(", ", ",");
-    match code.lines.get(place) {
-        Some(line) if *line > 0 => {
-            format!("PL/pgSQL function {name} line {line}{at}")
-        }
-        _ => format!("PL/pgSQL function {name}{at}"),
-    }
 }

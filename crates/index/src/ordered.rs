@@ -58,6 +58,8 @@ mod keys;
 mod latch;
 mod near;
 mod node;
+#[cfg(test)]
+mod number;
 mod prune;
 mod scan;
 mod separator;

@@ -132,16 +132,8 @@ mod tests {
     use crossbeam_epoch::pin;
 
     use super::*;
+    use crate::ordered::number::Number;
     use crate::ordered::{node::LEAF, retry};
-
-    struct Number([u8; 8]);
-
-    // SAFETY: never changed; the test's numbers outlive its index.
-    unsafe impl Entry for Number {
-        fn key(&self) -> &[u8] {
-            &self.0
-        }
-    }
 
     /// Goal: what rises in front of others goes down the tree where a leaf has become full, and nowhere else, although its leaves are
     /// the last ones of their parents. Method: those that went down are counted; a split leaf is not remembered, so there are two for each.

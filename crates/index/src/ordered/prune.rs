@@ -195,15 +195,7 @@ impl<E: Entry> OrderedIndex<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct Number([u8; 8]);
-
-    // SAFETY: never changed; the test's numbers outlive its index.
-    unsafe impl Entry for Number {
-        fn key(&self) -> &[u8] {
-            &self.0
-        }
-    }
+    use crate::ordered::number::Number;
 
     /// Goal: nothing that has left the tree is used by those who took it out, and the tree's own
     /// pointers are sound by themselves, without what `crossbeam-epoch` does to Miri's checks.
