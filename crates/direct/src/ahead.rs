@@ -16,6 +16,7 @@ use quintet_base::{SpaceId, Value};
 use quintet_ir::ahead::{LeanLookUp, LookUp, Over, Turns};
 use quintet_ir::formula::Scope;
 use quintet_ir::{Expr, Host, Program};
+use quintet_tc::ANNOUNCED_TOGETHER;
 use std::cell::Cell;
 
 thread_local! {
@@ -32,9 +33,6 @@ const KEPT_BYTES_MAX: usize = 1 << 14;
 
 /// Of a key of a few integers.
 const KEY_BYTES_USUAL: usize = 16;
-
-/// Keys that are told of together: those of a call of twenty rows in two tables.
-const TOLD_TOGETHER: usize = 48;
 
 /// The space of a key, and where it begins and ends.
 type Place = (SpaceId, usize, usize);
@@ -77,8 +75,9 @@ pub(crate) fn announce(program: &Program, arguments: &mut Vec<Value>, context: &
         ..
     } = found;
     if keys.len() > 1 {
-        for places in keys.chunks(TOLD_TOGETHER) {
-            let mut told: [(SpaceId, &[u8]); TOLD_TOGETHER] = [(SpaceId(0), &[]); TOLD_TOGETHER];
+        for places in keys.chunks(ANNOUNCED_TOGETHER) {
+            let mut told: [(SpaceId, &[u8]); ANNOUNCED_TOGETHER] =
+                [(SpaceId(0), &[]); ANNOUNCED_TOGETHER];
             for (told, (space, from, to)) in told.iter_mut().zip(places) {
                 *told = (*space, &bytes[*from..*to]);
             }

@@ -114,6 +114,7 @@ pub use locks::{LockView, Strength, Wait, WaitPolicy};
 pub use place::Place;
 pub use presence::Presence;
 pub use range::{Between, Wants};
+pub use read::ANNOUNCED_TOGETHER;
 pub use record::{Change, CommitRecord};
 pub use recover::{Recovered, Recovery, RecoveryOptions, RecoveryProgress, replay_lanes};
 pub use scan::{Scan, SeeRow};

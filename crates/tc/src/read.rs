@@ -44,9 +44,9 @@ pub(crate) enum Progress {
     End,
 }
 
-/// Announced at once: what a NewOrder of fifteen lines looks up. Whoever announces does nothing else, so each step for all of them waits
+/// Announced at once ([`crate::Txn::announce`]): what a NewOrder of fifteen lines looks up. Whoever announces does nothing else, so each step for all of them waits
 /// for one miss.
-const ANNOUNCED_TOGETHER: usize = 48;
+pub const ANNOUNCED_TOGETHER: usize = 48;
 
 /// Reads of STORE that take longer than this are worth announcing, which takes 4 µs a key: as long as a read that finds its block in the
 /// system's memory.
