@@ -249,7 +249,12 @@ impl Printer {
 
     fn without_subqueries(&self, plan: &Plan, outer: &[String]) -> Node {
         match plan {
-            Plan::Values { rows, .. } if rows.len() <= 1 => Node::new("Result"),
+            Plan::Values { rows, .. } if rows.is_empty() => {
+                let mut node = Node::new("Result");
+                node.property("One-Time Filter", "false");
+                node
+            }
+            Plan::Values { rows, .. } if rows.len() == 1 => Node::new("Result"),
             Plan::Values { .. } => {
                 Node::titled("Values Scan", "Values Scan on \"*VALUES*\"").fact("Alias", "*VALUES*")
             }
@@ -294,6 +299,8 @@ impl Printer {
                     Plan::Hold { input } => input,
                     input => input,
                 };
+                // The row of no columns: what is asked is asked once.
+                let once = matches!(shown, Plan::Values { rows, .. } if rows.len() == 1);
                 let own = matches!(
                     shown,
                     Plan::Scan(_)
@@ -305,11 +312,12 @@ impl Printer {
                 );
                 let child = self.node(input, outer);
                 // PostgreSQL shows a filter on the node that it filters.
-                let mut node = match own {
+                let mut node = match own || once {
                     true => child,
                     false => Node::new("Result").with(child),
                 };
-                node.property("Filter", &predicate);
+                let name = if once { "One-Time Filter" } else { "Filter" };
+                node.property(name, &predicate);
                 node
             }
             Plan::Project { input, .. } | Plan::Hold { input } => self.node(input, outer),

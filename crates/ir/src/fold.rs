@@ -92,6 +92,9 @@ fn fold_in_place(expr: &mut Expr, host: &DetachedHost) {
     if let Some(only) = only_part(expr) {
         *expr = only;
     }
+    if is_null_of_null(expr) {
+        *expr = Expr::null(expr.ty());
+    }
     if depends_on_parts_only(expr)
         && parts_are_constant(expr)
         && let Ok(value) = eval(expr, &[], &[], host)
@@ -161,6 +164,16 @@ fn only_part(expr: &mut Expr) -> Option<Expr> {
             None => Expr::null(*ty),
         }),
         _ => None,
+    }
+}
+
+/// A comparison with NULL, or a strict function of it: NULL, whatever the other operands are.
+fn is_null_of_null(expr: &Expr) -> bool {
+    let is_null = |part: &Expr| matches!(part, Expr::Const(value, _) if value.is_null());
+    match expr {
+        Expr::Compare { left, right, .. } => is_null(left) || is_null(right),
+        Expr::Call { function, args, .. } => function.strict && args.iter().any(is_null),
+        _ => false,
     }
 }
 

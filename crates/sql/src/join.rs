@@ -18,6 +18,8 @@
 //!
 //! Policies of a table are asked before conditions that could tell what they were asked about (`security`).
 //!
+//! An outer join that a condition makes an inner one is one (`strict`), and what is never true is not read (`never`).
+//!
 //! A condition on nothing but one subselect or view is asked inside it, as far down as it can go (`push`).
 //!
 //! In a subquery that something is handed to, a leaf without a key is kept by what equals something that is
@@ -28,10 +30,11 @@ use crate::access::{self, Choice, Order, Rank};
 use crate::array_key;
 use crate::expr::and;
 use crate::from::{Leaf, LeafKind, Source};
+use crate::never;
 use crate::rewrite::{is_volatile, move_columns, move_function, shift};
 use crate::sizes::Sizes;
 use crate::watch;
-use quintet_base::{SqlError, SqlResult};
+use quintet_base::{SqlError, SqlResult, SqlType};
 use quintet_ir::expressions::each_of_node;
 use quintet_ir::plan::{Access, JoinKind, KeyBound, KeyRange, Path, Plan};
 use quintet_ir::schema::TableRef;
@@ -44,6 +47,7 @@ mod needed;
 mod order;
 mod push;
 mod security;
+mod strict;
 
 pub(crate) use needed::mark_needed;
 
@@ -66,6 +70,21 @@ pub(crate) struct Joined {
 }
 
 impl Joined {
+    /// No rows, in the frame as written.
+    fn nothing(leaves: &[Leaf], width: usize) -> Joined {
+        let mut types = vec![SqlType::Unknown; width];
+        for leaf in leaves {
+            types[leaf.offset..leaf.offset + leaf.width].clone_from_slice(&leaf.types);
+        }
+        Joined {
+            plan: never::nothing(types),
+            map: (0..width).collect(),
+            used: BTreeSet::new(),
+            sorted: true,
+            single: true,
+        }
+    }
+
     /// An expression over the logical frame as one over the physical frame.
     pub fn expr(&mut self, expr: &Expr) -> Expr {
         let moved = move_columns(expr, &|place| self.map.get(place).copied().unwrap_or(place));
@@ -91,10 +110,15 @@ pub(crate) fn join(
         .map(|leaf| leaf.offset + leaf.width)
         .max()
         .unwrap_or(0);
-    let known = leaves.len();
-    let mut conditions = conditions;
+    let mut conditions = never::decided(conditions);
     let mut all = leaves.to_vec();
-    all.extend(array_key::expand(leaves, &mut conditions, width));
+    strict::reduce(&mut all, &mut conditions);
+    if !never::decide(&mut all, &mut conditions) {
+        return Ok(Joined::nothing(leaves, width));
+    }
+    let known = all.len();
+    let keys = array_key::expand(&all, &mut conditions, width);
+    all.extend(keys);
     imply(&all, &mut conditions);
     push::push_all(&mut all, &mut conditions);
     let leaves = all.as_slice();
@@ -358,12 +382,15 @@ impl State<'_> {
                 let single = choice.single;
                 let taken = choice.taken;
                 let path = self.moved_path(choice.path);
+                let full = matches!(path, Path::Full) && matches!(leaf.kind, LeafKind::Inner);
                 let own = leaf.offset..leaf.offset + leaf.width;
                 self.put(leaf, offset);
                 // The filter sees the table's own frame only.
                 let mine = |e: &Expr| {
-                    let inside = columns_of(e).iter().all(|c| own.contains(c));
-                    inside && !is_volatile(e) && !e.has_subquery()
+                    let columns = columns_of(e);
+                    let inside = columns.iter().all(|c| own.contains(c));
+                    let asked_once = columns.is_empty() && full && self.plan.is_none();
+                    inside && !asked_once && !is_volatile(e) && !e.has_subquery()
                 };
                 let (filters, rest): (Vec<Expr>, Vec<Expr>) =
                     conditions.into_iter().partition(mine);
@@ -397,6 +424,10 @@ impl State<'_> {
         };
         // What costs most is asked last.
         conditions.sort_by_key(Expr::has_subquery);
+        let gate = match single {
+            true => None,
+            false => self.gate(leaf, &inner, &mut conditions),
+        };
         let condition = (!conditions.is_empty()).then(|| self.moved(&and(conditions)));
         self.single &= single;
         self.width += leaf.width;
@@ -414,10 +445,23 @@ impl State<'_> {
                 kind,
                 on: condition,
             },
-            (None, JoinKind::Inner) => match condition {
-                Some(condition) => filter(inner, condition),
-                None => inner,
-            },
+            (None, JoinKind::Inner) => {
+                let found = match condition {
+                    Some(condition) => filter(inner, condition),
+                    None => inner,
+                };
+                match gate {
+                    Some(gate) => Plan::Join {
+                        outer: Box::new(filter(crate::rewrite::one_row(), gate)),
+                        inner: Box::new(found),
+                        outer_width: 0,
+                        inner_width: leaf.width,
+                        kind,
+                        on: None,
+                    },
+                    None => found,
+                }
+            }
             (outer, kind) => Plan::Join {
                 outer: Box::new(outer.unwrap_or_else(crate::rewrite::one_row)),
                 inner: Box::new(inner),
@@ -432,6 +476,18 @@ impl State<'_> {
             self.filter_above(leaf);
         }
         Ok(())
+    }
+
+    /// What is asked before the first leaf is read, from one end to the other: conditions that name nothing in it.
+    fn gate(&mut self, leaf: &Leaf, inner: &Plan, conditions: &mut Vec<Expr>) -> Option<Expr> {
+        let keyed = matches!(inner, Plan::Scan(Access { path, .. }) if !matches!(path, Path::Full));
+        if self.plan.is_some() || keyed || matches!(leaf.kind, LeafKind::Left(_)) {
+            return None;
+        }
+        let asks_once = |e: &Expr| columns_of(e).is_empty() && !is_volatile(e);
+        let (gate, rest): (Vec<Expr>, Vec<Expr>) = conditions.drain(..).partition(asks_once);
+        *conditions = rest;
+        (!gate.is_empty()).then(|| self.moved(&and(gate)))
     }
 
     /// Moves what is there to behind a leaf of this width.

@@ -86,6 +86,7 @@ mod later_words;
 mod limit;
 mod locking;
 mod names;
+mod never;
 pub mod normalize;
 mod once;
 mod operator;

@@ -39,6 +39,7 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{Node, SelectStmt, SetOperation, SortBy};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::Expr;
+use quintet_ir::fold::fold;
 use quintet_ir::plan::{Plan, SortKey};
 use std::cell::{Cell, RefCell};
 
@@ -238,6 +239,7 @@ fn plan_select(
         }
         windows.change(&mut |expr| grouping.above(expr))?;
         let having = having.map(|having| grouping.above(&having)).transpose()?;
+        let having = having.map(fold);
         plan = grouping.finish(&mut joined);
         if let Some(predicate) = having {
             plan = Plan::Filter {

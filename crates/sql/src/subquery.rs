@@ -18,6 +18,7 @@ use crate::ctid::CTID;
 use crate::expr::Binder;
 use crate::from::{Leaf, LeafKind, Source, split};
 use crate::names::{self, inner, required};
+use crate::never::{is_nothing, never};
 use crate::operator::comparison;
 use crate::planner::Around;
 use crate::select::{Query, Rows, plan_query};
@@ -28,6 +29,7 @@ use quintet_base::types::TypeFamily;
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::aggregate::{AggregateCall, AggregateFunction};
+use quintet_ir::expressions::uses_outer;
 use quintet_ir::plan::Plan;
 use quintet_ir::{CompareOp, Expr, Subquery, SubqueryForm};
 use std::cell::RefCell;
@@ -125,6 +127,9 @@ impl Subqueries {
             })
             .collect();
         let (left, compared): (Vec<Expr>, Vec<Expr>) = compared.map_err(&here)?.into_iter().unzip();
+        if is_nothing(&query.plan) {
+            return Ok(never());
+        }
         let types: Vec<SqlType> = compared.iter().map(Expr::ty).collect();
         let as_it_is = compared.iter().all(|expr| matches!(expr, Expr::Column(..)));
         let input = match as_it_is {
@@ -199,9 +204,16 @@ impl Binder<'_, '_> {
             let what = format!("a subquery in {}", self.clause);
             return Err(self.planner.unsupported(what, location));
         }
-        let (mut query, handed) = self.subselect(link)?;
+        let (mut query, mut handed) = self.subselect(link)?;
         if link.sub_link_type() == SubLinkType::ExistsSublink {
             query.plan = only_rows(query.plan);
+            if is_nothing(&query.plan) {
+                return Ok(never());
+            }
+            // What was left out with the columns may be all that looked at what is around.
+            if !uses_outer(&query.plan) {
+                handed.clear();
+            }
         }
         let alone = handed.is_empty() && !self.planner.calls.is_conditional();
         let leaves = self.subqueries.filter(|_| alone);
@@ -213,6 +225,9 @@ impl Binder<'_, '_> {
             (SubLinkType::ExprSublink, leaves) => {
                 self.one_column(&query, location)?;
                 let ty = query.outputs[0].ty;
+                if is_nothing(&query.plan) {
+                    return Ok(Expr::null(ty));
+                }
                 if let Some(leaves) = leaves
                     && let Some(source) = one_row(&query, ty)
                 {
@@ -354,6 +369,9 @@ impl Binder<'_, '_> {
             .map(|(left, (n, output))| self.same_type(op, left, Expr::Column(n, output.ty)))
             .collect();
         let (tested, columns): (Vec<Expr>, Vec<Expr>) = pairs.map_err(here)?.into_iter().unzip();
+        if is_nothing(&query.plan) {
+            return Ok(Expr::Const(Value::Bool(all), SqlType::Bool));
+        }
         let plain = |expr: &Expr| matches!(expr, Expr::Column(..));
         let plan = match columns.iter().all(plain) {
             true => query.plan,
