@@ -43,6 +43,7 @@
 //! | `unaccent` | what the extension `unaccent` brings |
 //! | `to_char` | `to_char`, `to_date`, `to_timestamp`, `to_number` |
 //! | `math` | buckets, angles, digests and other rarities |
+//! | `wire` | values as bytes: `int4send` and its kin |
 //! | `compare` | `=`, `<` … as functions, and the type in which two types compare |
 //! | `system` | session information, random numbers |
 //! | `catalog` | what the catalogue says of its objects, sizes, privileges |
@@ -104,6 +105,7 @@ mod to_char;
 pub mod trigram;
 pub mod unaccent;
 mod variadic;
+mod wire;
 
 use crate::cast::{Category, category};
 use crate::eval::Host;
@@ -291,6 +293,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         range::CONSTRUCTORS,
         json::make::FUNCTIONS,
         system::FUNCTIONS,
+        wire::FUNCTIONS,
         large_object::FUNCTIONS,
         advisory::FUNCTIONS,
         array::OF_VECTORS,

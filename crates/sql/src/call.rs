@@ -187,7 +187,21 @@ impl Binder<'_, '_> {
         }
         let of_vector =
             name == "array_position" && args.first().is_some_and(|a| a.ty().is_vector());
+        // A type's name that is a function's as well, which takes no such argument: `text(5)`. Of a row, nobody means that.
+        let cast = match (args.as_slice(), SqlType::from_name(name)) {
+            ([arg], Some(ty)) if !arg.ty().is_record() && arg.ty() != SqlType::Record => {
+                Some((arg.clone(), ty))
+            }
+            _ => None,
+        };
         let found = match self.apply(name, args) {
+            Err(error)
+                if error.state == SqlState::UNDEFINED_FUNCTION
+                    && let Some((arg, ty)) = cast =>
+            {
+                return coerce::explicit(self.planner, arg, ty, TypeMod::NONE)
+                    .map_err(|_| here(error));
+            }
             // A user's function of the same name may take what the built-in one does not.
             Err(error)
                 if error.state == SqlState::UNDEFINED_FUNCTION

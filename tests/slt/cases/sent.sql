@@ -1,0 +1,16 @@
+select text(true), text(1), text('a'::name), text('x'::"char"), text('1 day'::interval), text(array[1, 2]), text('{"a": 1}'::jsonb);
+select text(1.50), text(null::int), text(date '2020-01-02'), text('abc'::varchar), text('ab '::bpchar), text('10.0.0.1'::inet);
+select text(row(1, 2));
+select text(1, 2);
+select boolsend(true), int2send(5::int2), int4send(-5), int8send(7), oidsend(3), float4send(1.5), float8send(-0.25);
+select int4send(5), int4send(null), int8send(5), int2send(70000);
+select numeric_send(1.50), numeric_send(-12345.678), numeric_send('NaN'), cash_send('1.25');
+select textsend('aé'), varcharsend('b'), bpcharsend('c'::char(3)), namesend('n'), charsend('x'::"char"), byteasend('\x0102');
+select uuid_send('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'), json_send('[1]'), jsonb_send('{"a": 1}'), jsonpath_send('$.a');
+select date_send('2020-01-02'), time_send('10:00'), timetz_send('10:00+02'), timestamp_send('2020-01-02 03:04'), timestamptz_send('2020-01-02 03:04+00'), interval_send('1 mon 2 days 3 s');
+select inet_send('10.1.2.3/8'), cidr_send('10.0.0.0/8'), macaddr_send('08:00:2b:01:02:03'), bit_send(b'101'), varbit_send(b'10101'::varbit);
+select point_send('(1,2)'), box_send('(1,2),(3,4)'), circle_send('<(1,2),3>'), lseg_send('(1,2),(3,4)'), path_send('[(1,2),(3,4)]'), poly_send('((1,2),(3,4))'), line_send('{1,2,3}');
+select tidsend('(1,2)'), xidsend('5'), tsvectorsend('a:1 b'), tsqueryend('a & b');
+select tsquerysend('a & b'), tsvectorsend('a:1A b:2,3');
+select encode(int4send(258), 'hex'), get_byte(int8send(513), 6), length(uuid_send('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'));
+select ('x' || encode(int4send(77), 'hex'))::bit(32)::int;
