@@ -22,7 +22,7 @@ use crate::rewrite::{is_volatile, move_columns, same};
 use crate::row_security;
 use crate::sample;
 use crate::scope::{Output, Scope, ScopeColumn, ScopeTable, TableOid};
-use crate::select::plan_query;
+use crate::select::{Query, plan_query};
 use crate::system;
 use crate::temporary::is_temporary;
 use crate::view::bind_view;
@@ -503,15 +503,25 @@ pub(crate) fn add_plan(
         Source::Plan(plan),
         columns.iter().map(|c| c.ty).collect(),
     );
-    let columns = columns
-        .iter()
-        .enumerate()
-        .map(|(number, column)| ScopeColumn {
-            name: column.name.clone(),
-            expr: Expr::Column(offset + number, column.ty),
-            modifier: column.modifier,
-            origin: column.origin,
-        });
+    let places = columns.iter().enumerate();
+    let exprs = places.map(|(number, column)| Expr::Column(offset + number, column.ty));
+    add_columns(from, columns, exprs.collect(), name, schema);
+}
+
+/// A name for columns of what has been added.
+fn add_columns(
+    from: &mut From,
+    columns: &[Output],
+    exprs: Vec<Expr>,
+    name: &str,
+    schema: Option<&str>,
+) {
+    let columns = columns.iter().zip(exprs).map(|(column, expr)| ScopeColumn {
+        name: column.name.clone(),
+        expr,
+        modifier: column.modifier,
+        origin: column.origin,
+    });
     from.scope.add(ScopeTable {
         is_optional: false,
         name: name.to_string(),
@@ -520,6 +530,30 @@ pub(crate) fn add_plan(
         table_oid: None,
         row: None,
     });
+}
+
+/// A query as an item of FROM: taken apart if it can be, else as a leaf. `handed`: what one that is LATERAL is handed.
+pub(crate) fn add_query(
+    planner: &Planner,
+    from: &mut From,
+    query: Query,
+    handed: Option<Vec<Expr>>,
+    (name, schema): (&str, Option<&str>),
+) {
+    let lateral = handed.is_some();
+    if let Some(parts) = query.parts.filter(|parts| parts.fit(planner, lateral)) {
+        let exprs = parts.join_in(from, handed.as_deref());
+        return add_columns(from, &query.outputs, exprs, name, schema);
+    }
+    add_plan(from, query.plan, &query.outputs, name, schema);
+    if let (Some(handed), Some(leaf)) = (handed.filter(|h| !h.is_empty()), from.leaves.last_mut())
+        && let Source::Plan(plan) = &leaf.source
+    {
+        leaf.source = Source::Function(Plan::Lateral {
+            input: Box::new(plan.clone()),
+            outer: handed,
+        });
+    }
 }
 
 pub(crate) fn alias_or<'n>(alias: Option<&'n Alias>, name: &'n str) -> &'n str {
@@ -583,26 +617,19 @@ fn bind_subselect(
         }),
         None => {
             let plan = || planner.deeper(|| plan_query(planner, select, None));
-            let (planned, handed) = match item.lateral {
+            let (query, handed) = match item.lateral {
                 true => {
                     let mut around = Around {
                         clause: "FROM clause of their own query level",
                         aggregates: None,
                     };
-                    planner.with_outer(lateral, &mut around, plan)?
+                    let (query, handed) = planner.with_outer(lateral, &mut around, plan)?;
+                    (query, Some(handed))
                 }
                 // What stands beside it is not in sight; what stands around the query is, as for the query itself.
-                false => (plan()?, Vec::new()),
+                false => (plan()?, None),
             };
-            add_plan(&mut from, planned.plan, &planned.outputs, name, None);
-            if let (false, Some(leaf)) = (handed.is_empty(), from.leaves.last_mut())
-                && let Source::Plan(plan) = &leaf.source
-            {
-                leaf.source = Source::Function(Plan::Lateral {
-                    input: Box::new(plan.clone()),
-                    outer: handed,
-                });
-            }
+            add_query(planner, &mut from, query, handed, (name, None));
         }
     }
     rename_columns(planner, &mut from, item.alias.as_ref())?;

@@ -96,6 +96,7 @@ mod partition;
 mod parts;
 mod planner;
 mod plpgsql;
+mod pulled;
 mod records;
 mod recursion;
 mod references;

@@ -130,6 +130,7 @@ pub(crate) fn plan_recursive(
         plan,
         outputs,
         rows: Rows::Many,
+        parts: None,
     })
 }
 

@@ -363,7 +363,11 @@ pub(crate) fn shift(plan: Plan, by: usize) -> Plan {
 
 /// A source over earlier leaves with their places moved; its own frame is not named in it.
 pub(crate) fn move_function(plan: &Plan, place: &dyn Fn(usize) -> usize) -> Plan {
-    let expr = |e: &Expr| move_columns(e, place);
+    change_function(plan, &|expr| move_columns(expr, place))
+}
+
+/// A source over earlier leaves with its expressions changed.
+pub(crate) fn change_function(plan: &Plan, expr: &dyn Fn(&Expr) -> Expr) -> Plan {
     let exprs = |list: &[Expr]| list.iter().map(expr).collect::<Vec<Expr>>();
     match plan {
         Plan::Series {

@@ -26,6 +26,7 @@ use crate::names::{self, inner, required};
 use crate::once::Computed;
 use crate::output::{self, Target};
 use crate::planner::Planner;
+use crate::pulled::Parts;
 use crate::rewrite::same;
 use crate::scope::Output;
 use crate::set_operation::plan_set_operation;
@@ -51,6 +52,8 @@ pub(crate) struct Query {
     pub plan: Plan,
     pub outputs: Vec<Output>,
     pub rows: Rows,
+    /// What it is made of, where it can be a part of a query around it.
+    pub parts: Option<Parts>,
 }
 
 /// How many rows a query has, as far as its form tells.
@@ -84,6 +87,9 @@ pub(crate) fn plan_query(
     };
     let mut query = query?;
     query.plan = with::leave_with(planner, before, query.plan)?;
+    if select.with_clause.is_some() {
+        query.parts = None;
+    }
     Ok(query)
 }
 
@@ -196,6 +202,14 @@ fn plan_select(
         limited,
         alone: leaves.len() == 1,
     });
+    let plain = kept && sort.is_empty() && on.is_empty() && moved.is_none() && limits.is_none();
+    let parts = match plain && select.locking_clause.is_empty() {
+        true => {
+            let exprs: Vec<Expr> = targets.iter().map(|t| t.expr.clone()).collect();
+            Parts::of(&leaves, &conditions, &exprs)
+        }
+        false => None,
+    };
     let mut joined = join(&leaves, conditions, order, planner.sizes)?;
     let collapsed = grouped || distinct || !on.is_empty() || !windows.is_empty();
     let several = if distinct || !on.is_empty() {
@@ -342,6 +356,7 @@ fn plan_select(
         plan: limits.apply(plan, ties),
         outputs,
         rows,
+        parts,
     })
 }
 

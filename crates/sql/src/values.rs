@@ -134,5 +134,6 @@ pub(crate) fn finish_outputs(
         plan: limits.apply(plan, order),
         outputs,
         rows,
+        parts: None,
     })
 }

@@ -6,7 +6,7 @@
 //!
 //! [decision 36]: ../../../docs/decisions/0036-views-are-kept-as-text.md
 
-use crate::from::{From, add_plan, alias_or, rename_columns, starting_at};
+use crate::from::{From, add_query, alias_or, rename_columns, starting_at};
 use crate::locking::locked_below;
 use crate::names::{self, inner};
 use crate::parse;
@@ -91,12 +91,16 @@ pub(crate) fn bind_view(
         planner.need_some(view.id, Privileges::UPDATE);
     }
     planner.need_source(view.id);
-    let planned = rows_of_view(planner, view, select)?;
+    let mut planned = rows_of_view(planner, view, select)?;
+    let barrier = view.options.is_barrier();
+    if barrier {
+        planned.parts = None;
+    }
     let mut from = starting_at(start);
     let schema = relation.alias.is_none().then_some(view.schema.as_str());
-    add_plan(&mut from, planned.plan, &planned.outputs, name, schema);
-    if let Some(leaf) = from.leaves.last_mut() {
-        leaf.barrier = view.options.is_barrier();
+    add_query(planner, &mut from, planned, None, (name, schema));
+    if let Some(leaf) = from.leaves.last_mut().filter(|_| barrier) {
+        leaf.barrier = true;
     }
     if let Some(table) = from.scope.tables.last_mut() {
         table.row = Some(view.id);

@@ -5,17 +5,19 @@
 //! queries before it, and all of them after WITH RECURSIVE.  Does not: queries that change data (`routine::changes`
 //! has them).
 
-use crate::from::{From, add_plan, alias_or, rename_columns, starting_at};
+use crate::from::{From, add_query, alias_or, rename_columns, starting_at};
 use crate::names::{self, inner};
 use crate::planner::Planner;
+use crate::pulled::Parts;
 use crate::recursion::plan_recursive;
 use crate::routine::any_node;
 use crate::scope::Output;
 use crate::search::Marks;
-use crate::select::{Query, plan_query};
+use crate::select::{Query, Rows, plan_query};
 use pg_query::protobuf::{CteMaterialize, RangeVar, SelectStmt, WithClause};
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{SqlResult, SqlState};
+use quintet_ir::expressions::uses_outer;
 use quintet_ir::plan::{Plan, Turns};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -66,7 +68,7 @@ pub(crate) fn bind_with(
     start: usize,
 ) -> SqlResult<From> {
     let with = planner.with.borrow()[place].clone();
-    let (plan, outputs) = match with.state {
+    let (plan, outputs, parts) = match with.state {
         State::Turning { number, outputs } => given(number, outputs, true),
         State::Kept {
             number, outputs, ..
@@ -87,7 +89,7 @@ pub(crate) fn bind_with(
         State::New => {
             let query = plan_once(planner, place, &with)?;
             match with.keeps {
-                false => (query.plan, query.outputs),
+                false => (query.plan, query.outputs, query.parts),
                 true => {
                     let number = planner.next_number();
                     let outputs = query.outputs;
@@ -103,18 +105,26 @@ pub(crate) fn bind_with(
     };
     let mut from = starting_at(start);
     let name = alias_or(relation.alias.as_ref(), &relation.relname);
-    add_plan(&mut from, plan, &outputs, name, None);
+    // What it is handed is not what the query at hand is.
+    let parts = parts.filter(|_| !uses_outer(&plan));
+    let query = Query {
+        plan,
+        outputs,
+        rows: Rows::Many,
+        parts,
+    };
+    add_query(planner, &mut from, query, None, (name, None));
     rename_columns(planner, &mut from, relation.alias.as_ref())?;
     Ok(from)
 }
 
-fn given(number: usize, outputs: Vec<Output>, turning: bool) -> (Plan, Vec<Output>) {
+fn given(number: usize, outputs: Vec<Output>, turning: bool) -> (Plan, Vec<Output>, Option<Parts>) {
     let plan = Plan::Given {
         number,
         types: outputs.iter().map(|output| output.ty).collect(),
         turning,
     };
-    (plan, outputs)
+    (plan, outputs, None)
 }
 
 fn plan_once(planner: &Planner, place: usize, with: &WithQuery) -> SqlResult<Query> {
