@@ -17,7 +17,7 @@ use crate::function_source::bind_function;
 use crate::join_clause::bind_join;
 use crate::locking::{is_locked, locked_below};
 use crate::names::{self, inner, required};
-use crate::planner::{Around, Planner};
+use crate::planner::{Around, Inlines, Planner};
 use crate::rewrite::{is_volatile, move_columns, same};
 use crate::row_security;
 use crate::sample;
@@ -541,7 +541,7 @@ pub(crate) fn add_query(
     (name, schema): (&str, Option<&str>),
 ) {
     let lateral = handed.is_some();
-    if let Some(parts) = query.parts.filter(|parts| parts.fit(planner, lateral)) {
+    if let Some(parts) = query.parts.and_then(|parts| parts.fit(planner, lateral)) {
         let exprs = parts.join_in(from, handed.as_deref());
         return add_columns(from, &query.outputs, exprs, name, schema);
     }
@@ -642,7 +642,7 @@ fn inline(
     select: &SelectStmt,
     outer: &Scope,
 ) -> SqlResult<Option<Vec<ScopeColumn>>> {
-    let plain = planner.inlines.get()
+    let plain = planner.inlines.get() == Inlines::Expressions
         && select.from_clause.is_empty()
         && select.values_lists.is_empty()
         && select.where_clause.is_none()

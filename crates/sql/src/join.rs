@@ -50,6 +50,7 @@ mod security;
 mod strict;
 
 pub(crate) use needed::mark_needed;
+pub(crate) use strict::is_null;
 
 use order::Way;
 

@@ -9,7 +9,7 @@ use crate::expr::{Binder, and};
 use crate::from::{From, Leaf, LeafKind, Source, bind_item, rename_columns, split};
 use crate::join::join;
 use crate::names::{self, required};
-use crate::planner::Planner;
+use crate::planner::{Inlines, Planner};
 use crate::rewrite::{move_columns, move_function, shift};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use pg_query::protobuf::{JoinExpr, JoinType, Node};
@@ -27,10 +27,13 @@ pub(crate) fn bind_join(
     start: usize,
 ) -> SqlResult<From> {
     let kind = join.jointype();
-    // What becomes NULL must be a column.
     let inlines = planner.inlines.get();
     let bind = |item: &Node, lateral: &Scope, start: usize, optional: bool| {
-        planner.inlines.set(inlines && !optional);
+        let most = match optional {
+            true => Inlines::Nullable,
+            false => Inlines::Expressions,
+        };
+        planner.inlines.set(inlines.min(most));
         let bound = bind_item(planner, item, lateral, start);
         planner.inlines.set(inlines);
         bound

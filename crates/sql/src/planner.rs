@@ -112,6 +112,17 @@ pub(crate) struct NamedColumn {
     pub name: String,
 }
 
+/// What of a subselect's columns may stand in the query around it, in the place of the subselect.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Inlines {
+    /// Nothing: GROUPING SETS leave out columns that are alike each by itself.
+    Nothing,
+    /// What is NULL if its tables' columns are: an outer join makes NULLs of them.
+    Nullable,
+    /// Any expression.
+    Expressions,
+}
+
 /// The state of planning one statement.
 pub(crate) struct Planner<'a> {
     pub context: &'a PlanContext<'a>,
@@ -153,8 +164,8 @@ pub(crate) struct Planner<'a> {
     numbers: Cell<usize>,
     /// What is in sight around the subquery at hand, innermost last.
     outer: RefCell<Vec<Level>>,
-    /// Whether a subselect of expressions may stand for them; not where an outer join makes NULLs of its columns.
-    pub inlines: Cell<bool>,
+    /// What of a subselect may stand in the query around it.
+    pub inlines: Cell<Inlines>,
     /// How many subqueries deep planning is.
     depth: Cell<usize>,
     /// How high the expression at hand is so far.
@@ -234,7 +245,7 @@ impl<'a> Planner<'a> {
             locking: RefCell::default(),
             numbers: Cell::new(0),
             outer: RefCell::new(Vec::new()),
-            inlines: Cell::new(true),
+            inlines: Cell::new(Inlines::Expressions),
             depth: Cell::new(0),
             heights: Heights::default(),
             named_at: RefCell::new(BTreeMap::new()),
@@ -411,6 +422,11 @@ impl<'a> Planner<'a> {
         params[place]
     }
 
+    /// Whether a query around the one at hand is being planned.
+    pub fn is_within(&self) -> bool {
+        self.depth.get() > 0
+    }
+
     /// Runs `plan` one subquery deeper.
     pub fn deeper<T>(&self, plan: impl FnOnce() -> SqlResult<T>) -> SqlResult<T> {
         if self.depth.get() >= SUBQUERY_DEPTH_MAX {
@@ -418,7 +434,7 @@ impl<'a> Planner<'a> {
         }
         self.depth.set(self.depth.get() + 1);
         let named_at = self.named_at.take();
-        let inlines = self.inlines.replace(true);
+        let inlines = self.inlines.replace(Inlines::Expressions);
         let result = parse::with_room(plan);
         self.inlines.set(inlines);
         self.named_at.replace(named_at);

@@ -25,7 +25,7 @@ use crate::locking::plan_locks;
 use crate::names::{self, inner, required};
 use crate::once::Computed;
 use crate::output::{self, Target};
-use crate::planner::Planner;
+use crate::planner::{Inlines, Planner};
 use crate::pulled::Parts;
 use crate::rewrite::same;
 use crate::scope::Output;
@@ -105,9 +105,11 @@ fn plan_select(
     refuse_parts(planner, select)?;
     let mut from = From::default();
     let around = planner.locking.replace(select.locking_clause.clone());
-    // What groups leave out must be a column: an expression in its place may stand elsewhere, too.
+    // What groups leave out must be a column: an expression in its place may stand elsewhere, too, and so may a column.
     let inlines = planner.inlines.get();
-    planner.inlines.set(inlines && !has_sets(select));
+    if has_sets(select) {
+        planner.inlines.set(Inlines::Nothing);
+    }
     let added = from.add_items(planner, &select.from_clause);
     planner.inlines.set(inlines);
     planner.locking.replace(around);
@@ -203,7 +205,7 @@ fn plan_select(
         alone: leaves.len() == 1,
     });
     let plain = kept && sort.is_empty() && on.is_empty() && moved.is_none() && limits.is_none();
-    let parts = match plain && select.locking_clause.is_empty() {
+    let parts = match plain && planner.is_within() && select.locking_clause.is_empty() {
         true => {
             let exprs: Vec<Expr> = targets.iter().map(|t| t.expr.clone()).collect();
             Parts::of(&leaves, &conditions, &exprs)

@@ -128,7 +128,6 @@ pub(crate) fn rows_of_view(
             inside
         }
     };
-    inside.as_deep_as(planner);
     inside.number_behind(planner);
     let invokers = view.options.is_invokers();
     inside.acts_as.set(match invokers {
@@ -136,7 +135,10 @@ pub(crate) fn rows_of_view(
         false => Some(planner.owner_of(view.id)),
     });
     inside.guarded.replace(planner.guarded.borrow().clone());
-    let planned = planner.deeper(|| plan_query(&inside, select, None));
+    let planned = planner.deeper(|| {
+        inside.as_deep_as(planner);
+        plan_query(&inside, select, None)
+    });
     planner.number_behind(&inside);
     // A place in the view's text says nothing to who uses it.
     let mut planned = planned.map_err(SqlError::nowhere)?;

@@ -301,7 +301,7 @@ macro_rules! scripts {
 
 scripts! {
     access_paths, ctid, select, aggregates, joins, subqueries, changes, schema, alter, utility, copy, system, errors,
-    functions, inverted, partitions, row_security, never,
+    functions, inverted, partitions, row_security, never, pulled,
 }
 
 #[test]

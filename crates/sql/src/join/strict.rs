@@ -50,7 +50,7 @@ fn refuses(condition: &Expr, places: &Range<usize>) -> bool {
 }
 
 /// True if an expression is NULL whenever all of these places are.
-fn is_null(expr: &Expr, places: &Range<usize>) -> bool {
+pub(crate) fn is_null(expr: &Expr, places: &Range<usize>) -> bool {
     match expr {
         Expr::Column(place, _) => places.contains(place),
         Expr::Cast { input, .. } | Expr::Not(input) | Expr::InList { input, .. } => {
