@@ -356,6 +356,14 @@ impl Expr {
         found
     }
 
+    /// Calls `see` with the number of each value from around the subquery that the expression stands in.
+    pub fn for_each_outer(&self, see: &mut dyn FnMut(usize)) {
+        if let Expr::Outer(number, _) = self {
+            see(*number);
+        }
+        self.for_each_part(&mut |part| part.for_each_outer(see));
+    }
+
     /// True if some frame column occurs in the expression.
     pub fn uses_columns(&self) -> bool {
         let mut found = matches!(self, Expr::Column(..));

@@ -295,13 +295,18 @@ pub fn each_node_of_statement<'s>(statement: &'s Statement, see: &mut dyn FnMut(
 /// True if some expression of the plan looks at what is handed to the plan ([`Expr::Outer`]).
 pub fn uses_outer(plan: &Plan) -> bool {
     let mut found = false;
-    each_of_node(plan, &mut |expr, _| found = found || expr.uses_outer());
+    each_outer(plan, &mut |_| found = true);
     found
-        || match plan {
-            // To what stands in it something else is handed.
-            Plan::Lateral { .. } => false,
-            plan => plan.inputs().into_iter().any(uses_outer),
-        }
+}
+
+/// Shows which of the values that are handed to the plan its expressions look at, each time that one does.
+pub fn each_outer(plan: &Plan, see: &mut dyn FnMut(usize)) {
+    each_of_node(plan, &mut |expr, _| expr.for_each_outer(see));
+    // To what stands in a LATERAL something else is handed.
+    if !matches!(plan, Plan::Lateral { .. }) {
+        let inputs = plan.inputs().into_iter();
+        inputs.for_each(|input| each_outer(input, see));
+    }
 }
 
 /// Where a statement's rows come from.

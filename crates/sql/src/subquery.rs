@@ -29,7 +29,7 @@ use quintet_base::types::TypeFamily;
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::aggregate::{AggregateCall, AggregateFunction};
-use quintet_ir::expressions::uses_outer;
+use quintet_ir::expressions::each_outer;
 use quintet_ir::plan::Plan;
 use quintet_ir::{CompareOp, Expr, Subquery, SubqueryForm};
 use std::cell::RefCell;
@@ -210,10 +210,7 @@ impl Binder<'_, '_> {
             if is_nothing(&query.plan) {
                 return Ok(never());
             }
-            // What was left out with the columns may be all that looked at what is around.
-            if !uses_outer(&query.plan) {
-                handed.clear();
-            }
+            leave_out(&query.plan, &mut handed);
         }
         let alone = handed.is_empty() && !self.planner.calls.is_conditional();
         let leaves = self.subqueries.filter(|_| alone);
@@ -434,6 +431,18 @@ fn only_rows(plan: Plan) -> Plan {
     match plan {
         Plan::Project { input, .. } => only_rows(*input),
         plan => plan,
+    }
+}
+
+/// Hands no more to a plan than it looks at: what it is handed decides how early it can be run, and how often.
+fn leave_out(plan: &Plan, handed: &mut Vec<Expr>) {
+    let mut used = vec![false; handed.len()];
+    each_outer(plan, &mut |number| used[number] = true);
+    if !used.contains(&true) {
+        handed.clear();
+    }
+    for (expr, _) in handed.iter_mut().zip(used).filter(|(_, used)| !used) {
+        *expr = Expr::null(expr.ty());
     }
 }
 

@@ -24,7 +24,12 @@ pub fn expr_text(expr: &Expr, names: &[String]) -> String {
         Expr::Outer(number, _) => format!("@{number}"),
         Expr::Subquery(subquery) => {
             let tested = texts(&subquery.tested, names).join(", ");
-            let given = texts(&subquery.outer, names).join(", ");
+            // What the query does not look at is not computed for it.
+            let given = subquery.outer.iter().map(|expr| match expr {
+                Expr::Const(Value::Null, _) => "-".to_string(),
+                expr => text(expr),
+            });
+            let given = given.collect::<Vec<String>>().join(", ");
             let what = match subquery.form {
                 SubqueryForm::Value(0) => "SubPlan".to_string(),
                 SubqueryForm::Value(column) => format!("SubPlan column {}", column + 1),

@@ -120,7 +120,9 @@ pub(super) fn named(name: &str) -> impl Iterator<Item = &'static BuiltIn> {
 
 /// What a function of this name reads or prints; `None` if it does neither, or has to be told more.
 pub(crate) fn reading_and_printing(name: &str) -> Option<TextCall> {
-    if !name.ends_with("in") && !name.ends_with("out") {
+    // What prints a type's length takes a number, and prints no number.
+    let of_lengths = name.ends_with("typmodout");
+    if of_lengths || !name.ends_with("in") && !name.ends_with("out") {
         return None;
     }
     let known = |number| {
