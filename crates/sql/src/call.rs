@@ -195,24 +195,20 @@ impl Binder<'_, '_> {
             _ => None,
         };
         let found = match self.apply(name, args) {
-            Err(error)
-                if error.state == SqlState::UNDEFINED_FUNCTION
-                    && let Some((arg, ty)) = cast =>
-            {
-                return coerce::explicit(self.planner, arg, ty, TypeMod::NONE)
-                    .map_err(|_| here(error));
-            }
-            // A user's function of the same name may take what the built-in one does not.
-            Err(error)
-                if error.state == SqlState::UNDEFINED_FUNCTION
-                    && !of_extension
-                    && is_routine(self.planner, call) =>
-            {
-                return match self.routine_call(call) {
-                    Ok(Some(expr)) => Ok(expr),
-                    Err(other) if other.state != SqlState::UNDEFINED_FUNCTION => Err(other),
-                    _ => Err(here(error)),
-                };
+            Err(error) if error.state == SqlState::UNDEFINED_FUNCTION => {
+                // A user's function of the same name may take what the built-in one does not.
+                if !of_extension && is_routine(self.planner, call) {
+                    match self.routine_call(call) {
+                        Ok(Some(expr)) => return Ok(expr),
+                        Err(other) if other.state != SqlState::UNDEFINED_FUNCTION => {
+                            return Err(other);
+                        }
+                        _ => {}
+                    }
+                }
+                let cast =
+                    cast.map(|(arg, ty)| coerce::explicit(self.planner, arg, ty, TypeMod::NONE));
+                return cast.and_then(Result::ok).ok_or_else(|| here(error));
             }
             other => other.map_err(&here)?,
         };

@@ -15,3 +15,7 @@ select tsquerysend('a & b'), tsvectorsend('a:1A b:2,3');
 select encode(int4send(258), 'hex'), get_byte(int8send(513), 6), length(uuid_send('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'));
 select ('x' || encode(int4send(77), 'hex'))::bit(32)::int;
 select regclasssend('pg_class'), regtypesend('int4'), int2vectorsend('1 2'), oidvectorsend('23 25');
+create function text(v int, out t text) language sql as $$ select 'mine' $$;
+select text(5), text(true), text(5::bigint);
+drop function text(int);
+select text(5);
