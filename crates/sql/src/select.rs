@@ -105,7 +105,7 @@ fn plan_select(
     refuse_parts(planner, select)?;
     let mut from = From::default();
     let around = planner.locking.replace(select.locking_clause.clone());
-    // What groups leave out must be a column: an expression in its place may stand elsewhere, too, and so may a column.
+    // What groups leave out must be a column of its own: what a subselect's column stands for may stand elsewhere, too.
     let inlines = planner.inlines.get();
     if has_sets(select) {
         planner.inlines.set(Inlines::Nothing);

@@ -1,7 +1,7 @@
 //! Views: where their name is used, and what they say of themselves.
 //!
 //! Relies on: the text that CREATE VIEW kept, in which `*` is written out; `select`.  Promises: a view is a subselect
-//! where its name stands, planned by itself: names in it mean what they meant when it was made, whatever is in sight
+//! where its name stands, bound by itself, though its tables may be joined with those around it (`pulled`): names in it mean what they meant when it was made, whatever is in sight
 //! around it.  Does not: change rows through a view (`updatable`); see [decision 36].
 //!
 //! [decision 36]: ../../../docs/decisions/0036-views-are-kept-as-text.md
