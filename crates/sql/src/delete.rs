@@ -37,7 +37,7 @@ pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResul
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
     of.need_reads(planner);
     let checks = of.secure(planner, &mut from, row_security::Command::Delete)?;
-    let (mut source, frame) = plan_target_rows(&from, &subqueries, conditions)?;
+    let (mut source, frame) = plan_target_rows(planner, &from, &subqueries, conditions)?;
     let returning = frame.exprs(returning);
     let table = of.table;
     frame.leave_out(&mut source, table.frame_width(), returning.iter().flatten());

@@ -49,6 +49,7 @@ mod push;
 mod security;
 mod strict;
 
+pub(crate) use lookup::is_correlated;
 pub(crate) use needed::mark_needed;
 pub(crate) use strict::is_null;
 

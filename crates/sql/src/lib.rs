@@ -112,6 +112,7 @@ mod script;
 mod search;
 mod secrets;
 mod select;
+mod semi_join;
 mod set_config;
 mod set_operation;
 mod set_source;

@@ -20,6 +20,7 @@ use crate::rewrite::same;
 use crate::routine::{Calls, hold, plan_explain};
 use crate::row_security::{PartOf, RowChecks, RowSecurity};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::semi_join::Asked;
 use crate::sizes::Sizes;
 use crate::temporary::schema_of;
 use crate::variables::Variables;
@@ -184,6 +185,8 @@ pub(crate) struct Planner<'a> {
     pub part_of: Cell<PartOf>,
     /// Where who reads a definition looks for bare names, if that is somebody else.
     pub read_from: RefCell<Option<Vec<String>>>,
+    /// Subqueries that may be joins where many rows ask them.
+    pub asked: RefCell<Vec<Asked>>,
     /// What names of columns stand for, by where they stand, if somebody asks.
     pub columns_named: RefCell<Option<BTreeMap<i32, NamedColumn>>>,
 }
@@ -256,6 +259,7 @@ impl<'a> Planner<'a> {
             row_checks: RefCell::default(),
             part_of: Cell::default(),
             read_from: RefCell::default(),
+            asked: RefCell::default(),
             columns_named: RefCell::default(),
         }
     }

@@ -45,6 +45,11 @@ impl Parts {
         })
     }
 
+    /// The leaves and what is asked of their rows.
+    pub fn joined(&self) -> (&[Leaf], &[Expr]) {
+        (&self.leaves, &self.conditions)
+    }
+
     /// Makes them ready to stand in the query at hand, as `lateral` with what they are handed in the places where they look at it;
     /// `None` if they may not.
     pub fn fit(mut self, planner: &Planner, lateral: bool) -> Option<Parts> {

@@ -29,6 +29,7 @@ use crate::planner::{Inlines, Planner};
 use crate::pulled::Parts;
 use crate::rewrite::same;
 use crate::scope::Output;
+use crate::semi_join::settle;
 use crate::set_operation::plan_set_operation;
 use crate::sets::sets_in_from;
 use crate::subquery::Subqueries;
@@ -212,6 +213,13 @@ fn plan_select(
         }
         false => None,
     };
+    settle(
+        planner,
+        &mut leaves,
+        &mut conditions,
+        order,
+        limited && kept,
+    )?;
     let mut joined = join(&leaves, conditions, order, planner.sizes)?;
     let collapsed = grouped || distinct || !on.is_empty() || !windows.is_empty();
     let several = if distinct || !on.is_empty() {

@@ -22,6 +22,7 @@ use crate::never::{is_nothing, never};
 use crate::operator::comparison;
 use crate::planner::Around;
 use crate::select::{Query, Rows, plan_query};
+use crate::semi_join;
 use crate::subquery_rows::row_by_row;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AExpr, AExprKind, BoolExprType, Node, RowExpr, SubLink, SubLinkType};
@@ -217,7 +218,10 @@ impl Binder<'_, '_> {
         match (link.sub_link_type(), leaves) {
             (SubLinkType::ExistsSublink, Some(leaves)) => Ok(exists_leaf(leaves, query)),
             (SubLinkType::ExistsSublink, None) => {
-                Ok(part(SubqueryForm::Exists, query, handed, SqlType::Bool))
+                let parts = query.parts.take();
+                let asked = part(SubqueryForm::Exists, query, handed, SqlType::Bool);
+                semi_join::note(self.planner, &asked, parts);
+                Ok(asked)
             }
             (SubLinkType::ExprSublink, leaves) => {
                 self.one_column(&query, location)?;

@@ -17,6 +17,7 @@ use crate::parts::with_field;
 use crate::planner::Planner;
 use crate::row_security;
 use crate::scope::Scope;
+use crate::semi_join::settle;
 use crate::subquery::Subqueries;
 use crate::updatable::{Target, assigned_twice};
 use crate::with;
@@ -56,7 +57,7 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
     of.need_reads(planner);
     let checks = of.secure(planner, &mut from, row_security::Command::Update)?;
-    let (mut source, frame) = plan_target_rows(&from, &subqueries, conditions)?;
+    let (mut source, frame) = plan_target_rows(planner, &from, &subqueries, conditions)?;
     let assignments: Vec<(usize, Expr)> = assignments
         .iter()
         .map(|(column, expr)| (*column, frame.expr(expr)))
@@ -145,12 +146,14 @@ pub(crate) fn target_conditions(
 
 /// The rows that an UPDATE or DELETE works on: the target's frame first.
 pub(crate) fn plan_target_rows(
+    planner: &Planner,
     from: &From,
     subqueries: &Subqueries,
-    conditions: Vec<Expr>,
+    mut conditions: Vec<Expr>,
 ) -> SqlResult<(Plan, Frame)> {
     let mut leaves = from.leaves.clone();
     leaves.extend(subqueries.take_leaves());
+    settle(planner, &mut leaves, &mut conditions, None, false)?;
     let joined = join(&leaves, conditions, None, None)?;
     // The target is the first leaf of the logical frame.
     if joined.map.first().is_none_or(|&place| place == 0) {

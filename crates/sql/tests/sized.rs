@@ -197,3 +197,32 @@ fn an_or_over_tables_is_asked_of_each() {
         ],
     );
 }
+
+/// What all rows would ask for is found once and joined; what few rows ask, or a key leads to, is asked row by row.
+#[test]
+fn what_many_rows_ask_is_joined() {
+    let exists =
+        "exists (select 1 from orders where orders.customer = customer.id and day > '2020-01-01')";
+    for (sql, joined) in [
+        (format!("select * from customer where {exists}"), true),
+        ("select * from orders where exists (select 1 from customer where customer.id = orders.customer and segment = 's')".into(), true),
+        ("select * from orders where not exists (select 1 from customer where customer.id = orders.customer)".into(), true),
+        ("select * from orders where exists (select 1 from customer where customer.id = orders.customer) limit 5".into(), false),
+        ("select count(*) from orders where exists (select 1 from customer where customer.id = orders.customer) limit 5".into(), true),
+        ("select * from orders where exists (select 1 from customer where customer.id = orders.customer) order by id limit 5".into(), false),
+        ("select * from orders where exists (select 1 from customer where customer.id = orders.customer) order by day limit 5".into(), true),
+        ("select * from orders where id = 7 and exists (select 1 from customer where customer.id = orders.customer)".into(), false),
+        ("select * from orders where id < 7 and exists (select 1 from customer where customer.id = orders.customer)".into(), false),
+        ("select * from orders where exists (select 1 from customer where customer.id < orders.customer)".into(), false),
+        ("select * from orders where exists (select 1 from line where line.orders = orders.id and part = 5)".into(), true),
+        ("select * from orders where customer = 5 and exists (select 1 from line where line.orders = orders.id and part = 5)".into(), false),
+        ("select * from region where exists (select 1 from nation where nation.region = region.id)".into(), false),
+        ("select * from customer where exists (select 1 from orders join line on line.orders = orders.id where orders.customer = customer.id and part = 5)".into(), true),
+        ("delete from line where not exists (select 1 from part where part.id = line.part)".into(), true),
+        ("update line set price = 0 where exists (select 1 from part where part.id = line.part and kind = 'k')".into(), true),
+    ] {
+        let lines = planned(&sql, 1).0.join("\n");
+        assert_eq!(lines.contains("Unique") && !lines.contains("SubPlan"), joined, "{sql}\n{lines}");
+        assert_eq!(lines.contains("SubPlan"), !joined, "{sql}\n{lines}");
+    }
+}

@@ -14,7 +14,7 @@ use quintet_ir::schema::TableRef;
 use quintet_ir::{CompareOp, Expr};
 
 /// True if something is handed to the query that these are of.
-pub(super) fn is_correlated(leaves: &[Leaf], conditions: &[Expr]) -> bool {
+pub(crate) fn is_correlated(leaves: &[Leaf], conditions: &[Expr]) -> bool {
     let handed = |exprs: &[Expr]| exprs.iter().any(Expr::uses_outer);
     let leaf = |leaf: &Leaf| {
         let source = match &leaf.source {
