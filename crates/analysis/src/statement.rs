@@ -218,6 +218,10 @@ impl<'p> Walk<'p> {
                 parts,
             }
         };
+        // It may be read whole.
+        if access.kept_after.is_some() {
+            return Vec::new();
+        }
         ranges(&access.path).iter().map(key).collect()
     }
 

@@ -151,6 +151,7 @@ impl Bench {
             reverse: false,
             offset: 0,
             needed: None,
+            kept_after: None,
         })
     }
 

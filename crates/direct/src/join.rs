@@ -12,6 +12,9 @@
 //!                                   a lone outer row looks at the rows as they come by
 //!   otherwise                       pass 1 as planned, then kept; beyond memory read for each outer row
 //! ```
+//! Where it was planned so, an inner side that is read by key for each outer row is kept whole once so many of those have come
+//! (`Access::kept_after`): how many there will be, the plan could not know.
+//!
 //! What is kept stays when the join is run again, for another row around it, unless it was made of something else: of what is handed to
 //! the plan, or of frames of WITH that have come anew.
 //! Once inner rows are kept, outer rows of a scan that meet none of them are left where they lie (`sieve`).
@@ -51,6 +54,8 @@ pub(crate) struct JoinCursor {
     rewound: bool,
     /// What kept rows were made of beside tables: frames of WITH, as they were.
     given: Vec<(usize, Option<Weak<Frames>>)>,
+    /// The inner side without its keys, once it is kept in the place of being asked by them.
+    whole: Option<Arc<Plan>>,
 }
 
 /// What inner rows are found by: equal values of these, over the outer and over the inner frame.
@@ -96,10 +101,13 @@ impl JoinCursor {
             handed: uses_outer(inner),
             rewound: false,
             given: Vec::new(),
+            whole: None,
         }
     }
 
     pub fn rewind(&mut self, outer: &Plan, inner: &Plan, env: &mut Env<'_>) {
+        let whole = self.whole.clone();
+        let inner = whole.as_deref().unwrap_or(inner);
         self.width = None;
         self.ahead.rewind();
         self.outer.rewind(outer, env);
@@ -142,7 +150,12 @@ impl JoinCursor {
         if std::mem::take(&mut self.rewound) && !self.are_as_given(env) {
             self.forget(env);
         }
+        let whole = self.whole.clone();
+        let inner = whole.as_deref().unwrap_or(inner);
         loop {
+            if self.width.is_none() && self.turns(inner) {
+                return self.next(plan, env, frame, base);
+            }
             let width = match self.width {
                 Some(width) => width,
                 None => {
@@ -151,6 +164,7 @@ impl JoinCursor {
                             let side = (&mut self.outer, &**outer);
                             self.ahead.next(side, access, env, frame, base)?
                         }
+                        None if self.ahead.give(frame, base) => true,
                         None => self.next_outer((outer, *kind), env, frame, base)?,
                     };
                     if !found {
@@ -179,6 +193,37 @@ impl JoinCursor {
                 return Ok(true);
             }
         }
+    }
+
+    /// Whether so many outer rows have come that the inner side, asked by key until now, is to be kept whole from here on; true once at most.
+    fn turns(&mut self, inner: &Plan) -> bool {
+        let Plan::Scan(access) = inner else {
+            return false;
+        };
+        if access.kept_after != Some(self.passes) {
+            return false;
+        }
+        let Some(whole) = access.whole() else {
+            return false;
+        };
+        let plan = Plan::Scan(whole.access);
+        // What is handed to the plan may be something else the next time, and all would be read again.
+        if uses_outer(&plan) {
+            return false;
+        }
+        let filter = inner_filter(&plan);
+        self.keys = Some(Keys {
+            outer: whole.outside,
+            inner: whole.own,
+            asks_filter: filter.is_some_and(|filter| uses_below(filter, access.offset)),
+            handed: false,
+        });
+        self.inner = Cursor::new(&plan);
+        self.kept = Kept::No;
+        self.probe = None;
+        self.handed = false;
+        self.whole = Some(Arc::new(plan));
+        true
     }
 
     /// The next outer row; where all inner rows are kept, perhaps without some that meet none of them.

@@ -56,6 +56,7 @@
 
 mod aggregate;
 mod ahead;
+mod asked_often;
 mod call;
 mod called;
 mod context;

@@ -44,6 +44,16 @@ impl OuterAhead {
         self.ended = false;
     }
 
+    /// One that was read before; false if there is none left.
+    pub fn give(&mut self, frame: &mut Vec<Value>, base: usize) -> bool {
+        let Some(row) = self.rows.pop_front() else {
+            return false;
+        };
+        frame.truncate(base);
+        frame.extend(row);
+        true
+    }
+
     /// The next outer row behind `frame[..base]`; false at the end, with nothing behind it.
     pub fn next(
         &mut self,

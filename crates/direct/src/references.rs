@@ -817,5 +817,6 @@ pub(crate) fn equal_rows(table: &TableRef, sought: &[(usize, Value)]) -> Access 
         reverse: false,
         offset: 0,
         needed: None,
+        kept_after: None,
     }
 }

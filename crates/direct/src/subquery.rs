@@ -13,6 +13,7 @@
 //! ```
 //! What a run of the plan has charged goes back when it is over; what is kept stays charged.
 
+use crate::asked_often::{kept_input, turned, turns_after};
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::Cursor;
 use crate::lookup::Kept;
@@ -49,6 +50,10 @@ struct Answers {
     known: HashMap<Vec<u8>, Answer, RandomState>,
     asked: u64,
     found: u64,
+    /// After so many questions its first table is kept.
+    turns_after: Option<u64>,
+    /// The plan from then on.
+    turned: Option<Arc<Plan>>,
 }
 
 /// What a run has come to.
@@ -97,7 +102,8 @@ fn deeper(begin: usize) -> SqlResult<usize> {
 }
 
 fn answered(subquery: &Subquery, tested: &[Value], env: &mut Env<'_>) -> Result<Value, Halt> {
-    let plan = &*subquery.plan;
+    let turned = turned_plan(subquery, env);
+    let plan = turned.as_deref().unwrap_or(&subquery.plan);
     match subquery.form {
         SubqueryForm::Value(column) => {
             let answer = kept(subquery, &[], env, |env| {
@@ -157,6 +163,25 @@ fn answered(subquery: &Subquery, tested: &[Value], env: &mut Env<'_>) -> Result<
     }
 }
 
+/// What is asked in the place of the subquery's own plan, once many rows have asked that.
+fn turned_plan(subquery: &Subquery, env: &mut Env<'_>) -> Option<Arc<Plan>> {
+    let place = Arc::as_ptr(&subquery.plan).addr();
+    let memory = &mut env.workspace.subqueries;
+    let answers = memory.answers.get_mut(&place)?;
+    if answers.turned.is_none() && answers.turns_after == Some(answers.asked - answers.found) {
+        // Not tried again.
+        answers.turns_after = None;
+        let plan = Arc::new(turned(&subquery.plan)?);
+        // It is kept at once: many have asked.
+        if let Some(input) = kept_input(&plan) {
+            let input = std::ptr::from_ref(input).addr();
+            memory.lookups.insert(input, Kept::Seen);
+        }
+        answers.turned = Some(plan);
+    }
+    answers.turned.clone()
+}
+
 /// A kept answer, or one that `ask` finds and that may be kept.
 fn kept(
     subquery: &Subquery,
@@ -173,6 +198,8 @@ fn kept(
         known: HashMap::default(),
         asked: 0,
         found: 0,
+        turns_after: turns_after(&subquery.plan),
+        turned: None,
     });
     answers.asked += 1;
     if let Some(image) = &image

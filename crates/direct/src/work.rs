@@ -176,6 +176,7 @@ fn for_each_row(
         reverse: false,
         offset: 0,
         needed: None,
+        kept_after: None,
     });
     let plan = rows.unwrap_or(&all);
     let mut cursor = Cursor::new(plan);

@@ -436,6 +436,7 @@ impl Generator<'_> {
             reverse,
             offset: outer,
             needed: None,
+            kept_after: None,
         };
         let scan = Plan::Scan(access);
         if visible == width {

@@ -283,6 +283,73 @@ pub struct Access {
     pub offset: usize,
     /// Which of the table's columns anybody looks at; the others come out as NULL. `None` = all.
     pub needed: Option<Vec<bool>>,
+    /// On the inner side of a join, and where a subquery begins, of a path of one range of equal values: behind so many rows that ask it, all of the table may be read
+    /// once and kept, and rows found by hash from then on (see [`Access::whole`]), in any order. `None`: each row asks the path.
+    pub kept_after: Option<u64>,
+}
+
+/// An access without its keys, and what its rows are found by among all of them.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    /// All rows that the filter lets through.
+    pub access: Access,
+    /// Of the rows that ask, as the keys were.
+    pub outside: Vec<Expr>,
+    /// What these equal, over the frame that the access's own expressions see.
+    pub own: Vec<Expr>,
+}
+
+impl Access {
+    /// The same rows by reading all and looking for equal values; `None` where the path says more, or compares otherwise.
+    pub fn whole(&self) -> Option<Whole> {
+        let (columns, ranges) = match &self.path {
+            Path::Primary(ranges) => (self.table.key_columns(), ranges),
+            Path::Index(number, ranges) => {
+                let index = &self.table.indexes[*number];
+                // What a predicate lets into an index is not asked by the filter.
+                (!index.partial).then(|| (index.columns.clone(), ranges))?
+            }
+            Path::Full | Path::Elements(..) => return None,
+        };
+        let [
+            KeyRange {
+                equal,
+                lower: None,
+                upper: None,
+            },
+        ] = ranges.as_slice()
+        else {
+            return None;
+        };
+        let columns = columns.into_iter().take(equal.len());
+        let own = columns.map(|column| (column, self.table.frame_type(column)));
+        let own: Vec<(usize, SqlType)> = own.collect();
+        let is_alike = |((_, ty), expr): (&(usize, SqlType), &Expr)| expr.ty() == *ty;
+        // Who reads backwards wants an order.
+        if self.reverse || equal.is_empty() || !own.iter().zip(equal).all(is_alike) {
+            return None;
+        }
+        let mut needed = self.needed.clone();
+        for (column, _) in &own {
+            if let Some(place) = needed.as_mut().and_then(|needed| needed.get_mut(*column)) {
+                *place = true;
+            }
+        }
+        let place = |(column, ty): (usize, SqlType)| Expr::Column(self.offset + column, ty);
+        Some(Whole {
+            access: Access {
+                table: TableRef::clone(&self.table),
+                path: Path::Full,
+                filter: self.filter.clone(),
+                reverse: false,
+                offset: self.offset,
+                needed,
+                kept_after: None,
+            },
+            outside: equal.clone(),
+            own: own.into_iter().map(place).collect(),
+        })
+    }
 }
 
 /// How rows are found.

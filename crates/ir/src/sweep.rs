@@ -254,7 +254,7 @@ fn total(input: &Plan, calls: &[&AggregateCall]) -> Option<Sweep> {
 /// The row that each row of the outer access names; and the columns that places of the common frame mean.
 fn named(outer: &Access, inner: &Access) -> Option<(Inner, Vec<usize>)> {
     let table = &inner.table;
-    let Path::Primary(ranges) = &inner.path else {
+    let (Path::Primary(ranges), None) = (&inner.path, inner.kept_after) else {
         return None;
     };
     let [

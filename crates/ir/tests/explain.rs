@@ -70,6 +70,7 @@ fn scan(table: &TableRef, path: Path, filter: Option<Expr>, offset: usize) -> Pl
         reverse: false,
         offset,
         needed: None,
+        kept_after: None,
     })
 }
 

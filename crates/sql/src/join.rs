@@ -32,10 +32,10 @@ use crate::expr::and;
 use crate::from::{Leaf, LeafKind, Source};
 use crate::never;
 use crate::rewrite::{is_volatile, move_columns, move_function, shift};
-use crate::sizes::Sizes;
+use crate::sizes::{READ, READS_RISKED, Sizes, is_one_row, is_whole};
 use crate::watch;
 use quintet_base::{SqlError, SqlResult, SqlType};
-use quintet_ir::expressions::each_of_node;
+use quintet_ir::expressions::{each_of_node, ranges};
 use quintet_ir::plan::{Access, JoinKind, KeyBound, KeyRange, Path, Plan};
 use quintet_ir::schema::TableRef;
 use quintet_ir::{Expr, Sought};
@@ -329,6 +329,51 @@ impl State<'_> {
         access::choose(table, leaf.offset, &conditions, usable, order)
     }
 
+    /// After how many rows of what is there a table that these ask by key is kept whole; `None`: never. `unique`: also if each names one row,
+    /// which is found by hash no sooner than by its key.
+    fn kept_after(&self, table: &TableRef, path: &Path, unique: bool) -> Option<u64> {
+        let sizes = self.sizes?;
+        let first = self.plan.is_none();
+        if !first && self.single {
+            return None;
+        }
+        // The first of a subquery is asked by the rows around that.
+        let asks = |expr: &Expr| match first {
+            true => expr.uses_outer(),
+            false => columns_of(expr).iter().any(|&place| self.is_placed(place)),
+        };
+        let mut equal = ranges(path).iter().flat_map(|range| &range.equal);
+        let access = Access {
+            table: TableRef::clone(table),
+            path: path.clone(),
+            filter: None,
+            reverse: false,
+            offset: 0,
+            needed: None,
+            kept_after: None,
+        };
+        let may = equal.any(asks) && access.whole().is_some();
+        let pays = may && (unique || !is_one_row(&access));
+        pays.then(|| sizes.kept_after(&access)).flatten()
+    }
+
+    /// A table that is to be kept, asked by key to begin with: where it is not known how many rows ask it, there may be few, and keeping it would cost more
+    /// than all else.
+    fn asked_first(
+        &self,
+        table: &TableRef,
+        choose: &dyn Fn(bool) -> Choice,
+    ) -> Option<(Choice, Option<u64>)> {
+        let (sizes, plan) = (self.sizes?, self.plan.as_ref()?);
+        let read = sizes.read(plan).unwrap_or_default();
+        if is_whole(plan) || sizes.keeping(table) < READS_RISKED * read * READ {
+            return None;
+        }
+        let choice = choose(true);
+        let after = self.kept_after(table, &choice.path, true)?;
+        Some((choice, Some(after)))
+    }
+
     /// Puts a leaf behind what is there, or before it, if its rows drive the join.
     fn place(&mut self, leaf: &Leaf, order: Option<Order>, way: Way) -> SqlResult<()> {
         let drives = way == Way::Driving && self.plan.is_some();
@@ -366,13 +411,20 @@ impl State<'_> {
                 });
                 let borrowed: Vec<&Expr> = borrowed.chain(later).collect();
                 let known = conditions.len();
-                let choice = access::choose(
-                    table,
-                    leaf.offset,
-                    &borrowed,
-                    &|place| way == Way::ByKey && self.is_placed(place),
-                    order,
-                );
+                let choose = |by_key: bool| {
+                    let usable = |place: usize| by_key && self.is_placed(place);
+                    access::choose(table, leaf.offset, &borrowed, &usable, order)
+                };
+                let (choice, kept_after) = match way {
+                    Way::ByKey => {
+                        let choice = choose(true);
+                        let wants_order = order.is_some_and(|order| !order.keys.is_empty());
+                        let after = self.kept_after(table, &choice.path, false);
+                        (choice, after.filter(|_| !wants_order))
+                    }
+                    Way::Kept if let Some(first) = self.asked_first(table, &choose) => first,
+                    Way::Kept | Way::Driving => (choose(false), None),
+                };
                 let mut number = 0;
                 conditions.retain(|_| {
                     number += 1;
@@ -404,6 +456,7 @@ impl State<'_> {
                     reverse: choice.reverse,
                     offset,
                     needed: None,
+                    kept_after,
                 };
                 let security = security::left(leaf, known, &taken);
                 let security = security.iter().map(|expr| self.moved(expr)).collect();

@@ -18,7 +18,7 @@ use crate::join::{is_correlated, join, mark_needed};
 use crate::planner::Planner;
 use crate::pulled::Parts;
 use crate::rewrite::{is_volatile, transform};
-use crate::sizes::{KEEP, LOOK, READ};
+use crate::sizes::{KEEP, LOOK, READ, READS_RISKED};
 use quintet_base::SqlResult;
 use quintet_base::types::TypeFamily;
 use quintet_ir::expressions::each_node;
@@ -28,9 +28,6 @@ use std::sync::Arc;
 
 /// Fewer rows may ask one by one.
 const ROWS_MIN: f64 = 1_000.0;
-
-/// What a join may cost more than reading those that ask, where it is not known how many of them are left to ask.
-const READS_RISKED: f64 = 2.0;
 
 /// A subquery that is asked row by row, and what it is made of.
 pub(crate) struct Asked {

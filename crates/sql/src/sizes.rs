@@ -31,6 +31,20 @@ pub(crate) const LOOK: f64 = 0.15;
 /// A question that a key leads to one row of; to some rows.
 const ASK_ONE: f64 = 1.4;
 const ASK_SOME: f64 = 2.6;
+/// A row of a join that asks a key for one row; for some rows; for some that lie side by side.
+const BY_KEY_ONE: f64 = 0.9;
+const BY_KEY_SOME: f64 = 4.0;
+const BY_KEY_SIDE_BY_SIDE: f64 = 1.5;
+
+/// Rows that are kept without a file, about.
+pub(crate) const KEPT_MAX: f64 = 1_000_000.0;
+
+/// What keeping may cost more than reading those that ask, where it is not known how many of them are left to ask.
+pub(crate) const READS_RISKED: f64 = 2.0;
+
+/// How much of what keeping a table costs may be paid for asking it by key first, and how many ask so at least.
+const PAID_FIRST: f64 = 0.5;
+const ASKED_MIN: f64 = 16.0;
 
 /// Counts of tables' rows, by the tables' spaces; they need be about right only.
 pub struct Sizes<'a> {
@@ -77,11 +91,15 @@ impl<'a> Sizes<'a> {
                 on,
                 ..
             } => {
-                let all = self.all(outer).min(self.all(inner));
-                let (outer, inner) = (self.plan(outer), self.plan(inner));
+                let (all, offered) = (self.all(outer).min(self.all(inner)), self.offered(inner));
+                let (outer, inner) = (
+                    self.plan(outer),
+                    offered.unwrap_or_else(|| self.plan(inner)),
+                );
                 let joined = match on {
                     // Most joins find the one row that a row of the longer side refers to, if it is among those that are left.
                     Some(_) => outer * inner / all,
+                    None if offered.is_some() => outer * inner / all,
                     None if inner <= 1.0 => outer,
                     None => outer * inner,
                 };
@@ -122,6 +140,17 @@ impl<'a> Sizes<'a> {
         rows.max(1.0)
     }
 
+    /// All rows that a table could give to those that ask it by a key of some rows.
+    fn offered(&self, plan: &Plan) -> Option<f64> {
+        let Plan::Scan(access) = plan else {
+            return None;
+        };
+        let mut keys = quintet_ir::expressions::ranges(&access.path).iter();
+        let by_key = keys.any(|range| range.equal.iter().any(Expr::uses_columns));
+        let share = access.filter.as_ref().map_or(1.0, share);
+        (by_key && !is_one_row(access)).then(|| self.table(&access.table) * share)
+    }
+
     /// Rows of a plan if its tables' rows were all let through.
     fn all(&self, plan: &Plan) -> f64 {
         match plan {
@@ -149,6 +178,23 @@ impl<'a> Sizes<'a> {
             Plan::Filter { input, .. } | Plan::Project { input, .. } => self.ask(input),
             _ => (ASK_ONE, 1.0),
         }
+    }
+
+    /// What it costs to keep all of a table, to be found by hash.
+    pub(crate) fn keeping(&self, table: &TableDef) -> f64 {
+        self.table(table) * (READ + KEEP)
+    }
+
+    /// After how many questions by key a table is kept whole: when they have cost a part of what keeping it does. So nobody pays much for not having known how many
+    /// there would be. `None`: never, as so many rows would go to a file, where they are found no sooner than by key.
+    pub(crate) fn kept_after(&self, access: &Access) -> Option<u64> {
+        let each = match &access.path {
+            _ if is_one_row(access) => BY_KEY_ONE,
+            Path::Primary(_) => BY_KEY_SIDE_BY_SIDE,
+            _ => BY_KEY_SOME,
+        };
+        let rows = self.keeping(&access.table) * PAID_FIRST / each;
+        (self.table(&access.table) <= KEPT_MAX).then(|| rows.max(ASKED_MIN) as u64)
     }
 
     /// Rows of tables that a plan reads from one end to the other; `None`: it begins with what a key leads to.
@@ -201,8 +247,20 @@ impl<'a> Sizes<'a> {
     }
 }
 
+/// True if nothing is left out of what a plan's tables have.
+pub(crate) fn is_whole(plan: &Plan) -> bool {
+    match plan {
+        Plan::Scan(access) => matches!(access.path, Path::Full) && access.filter.is_none(),
+        Plan::Join { outer, inner, .. } => {
+            let is_asked = |plan: &Plan| matches!(plan, Plan::Scan(access) if !matches!(access.path, Path::Full) && access.filter.is_none());
+            is_whole(outer) && (is_whole(inner) || is_asked(inner))
+        }
+        _ => false,
+    }
+}
+
 /// True if the keys name one row at most.
-fn is_one_row(access: &Access) -> bool {
+pub(crate) fn is_one_row(access: &Access) -> bool {
     let table = &access.table;
     let width = match access.path {
         Path::Primary(_) => table.primary_key.as_ref().map(|key| key.columns.len()),

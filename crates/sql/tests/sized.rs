@@ -101,6 +101,7 @@ fn the_order_follows_from_the_sizes() {
             "              Filter: (orders.day = '2020-01-01'::date)",
             "        ->  Index Scan using line_pkey on line",
             "              Index Cond: (line.orders = orders.id)",
+            "              Hashed After: 60000 rows",
         ],
     );
 }
@@ -224,5 +225,48 @@ fn what_many_rows_ask_is_joined() {
         let lines = planned(&sql, 1).0.join("\n");
         assert_eq!(lines.contains("Unique") && !lines.contains("SubPlan"), joined, "{sql}\n{lines}");
         assert_eq!(lines.contains("SubPlan"), !joined, "{sql}\n{lines}");
+    }
+}
+
+/// How many rows ask a table by key is known only when they have: after some of them it is kept, if there is more to gain than to lose.
+#[test]
+fn a_table_that_many_ask_by_key_is_kept_in_the_end() {
+    let after = |sql: &str, share: u64| {
+        let lines = planned(sql, share).0;
+        let lines = lines.iter().map(|line| line.trim());
+        let lines: Vec<&str> = lines.filter(|line| line.starts_with("Hash")).collect();
+        lines.join(", ")
+    };
+    for (sql, said) in [
+        // To keep what is not larger than what is read anyway is no risk.
+        (
+            "select * from line, part where part = part.id and number = 1",
+            "Hash Join, Hash Cond: (line.part = part.id)",
+        ),
+        // A range may have few rows.
+        (
+            "select * from line, part where part = part.id and line.orders > 7",
+            "Hashed After: 3333 rows",
+        ),
+        (
+            "select * from orders, customer where customer = customer.id and orders.id between 7 and 9",
+            "Hashed After: 2500 rows",
+        ),
+        (
+            "select * from orders left join line on line.orders = orders.id where orders.id > 7",
+            "Hashed After: 60000 rows",
+        ),
+        // One row by key is found as soon as by hash.
+        (
+            "select * from line left join part on part.id = line.part",
+            "",
+        ),
+        // One row asks once.
+        (
+            "select * from orders left join line on line.orders = orders.id where orders.id = 7",
+            "",
+        ),
+    ] {
+        assert_eq!(after(sql, 1), said, "{sql}");
     }
 }

@@ -235,6 +235,7 @@ pub fn access(table: &TableRef, path: Path) -> Access {
         reverse: false,
         offset: 0,
         needed: None,
+        kept_after: None,
     }
 }
 

@@ -284,6 +284,10 @@ impl Reader<'_> {
                 }
                 None => None,
             },
+            kept_after: match items.part("kept-after") {
+                Some(mut rows) => Some(rows.number("a number of rows")?),
+                None => None,
+            },
         })
     }
 

@@ -257,6 +257,9 @@ fn scan(access: &Access) -> Form {
         let bits = needed.iter().map(|needed| if *needed { '1' } else { '0' });
         items.push(Form::list("needed", [Form::text(bits.collect::<String>())]));
     }
+    if let Some(after) = access.kept_after {
+        items.push(Form::list("kept-after", [Form::word(after.to_string())]));
+    }
     Form::list("scan", items)
 }
 

@@ -605,6 +605,9 @@ impl Plans<'_> {
         if inner.filter.is_none() && self.dice.one_in(3) {
             inner.filter = Some(self.exprs(&joined).total().condition(1));
         }
+        if self.dice.one_in(2) {
+            inner.kept_after = Some(self.dice.below(4) as u64);
+        }
         let on = self.dice.one_in(3);
         Plan::Join {
             outer: Box::new(Plan::Scan(outer)),
@@ -832,6 +835,7 @@ pub fn access(table: &TableRef, path: Path, offset: usize) -> Access {
         reverse: false,
         offset,
         needed: None,
+        kept_after: None,
     }
 }
 

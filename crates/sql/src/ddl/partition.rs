@@ -207,6 +207,7 @@ fn rows_where(table: &TableRef, condition: Expr) -> SqlResult<Plan> {
         reverse: false,
         offset: 0,
         needed: None,
+        kept_after: None,
     }))
 }
 

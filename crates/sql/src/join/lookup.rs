@@ -139,6 +139,7 @@ fn table_alone(table: &TableRef, leaf: &Leaf, conditions: Vec<Expr>) -> Plan {
         reverse: choice.reverse,
         offset: 0,
         needed: None,
+        kept_after: None,
     };
     security::asked(scan, security.iter().map(moved).collect(), left)
 }

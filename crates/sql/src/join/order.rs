@@ -17,7 +17,7 @@ use super::{State, columns_of};
 use crate::access::{self, Order};
 use crate::from::{Leaf, LeafKind, Source};
 use crate::rewrite::is_volatile;
-use crate::sizes::{Sizes, share, values_of};
+use crate::sizes::{KEPT_MAX, Sizes, share, values_of};
 use quintet_ir::expressions::{ranges, uses_outer};
 use quintet_ir::plan::Path;
 use quintet_ir::schema::TableRef;
@@ -32,9 +32,6 @@ const ROWS_MIN: f64 = 10_000.0;
 
 /// So many values has what nobody knows, if it has so many rows.
 const VALUES_GUESSED: f64 = 200.0;
-
-/// Rows that are kept without a file, about.
-const KEPT_ROWS: f64 = 1_000_000.0;
 
 // What steps cost, in microseconds, as measured on TPC-H; only their ratios matter.
 const READ: f64 = 0.35;
@@ -276,7 +273,7 @@ impl Search {
             Some((one, other)) => (one | other) & !own & !set == 0 && (one == own || other == own),
             None => false,
         };
-        let keep = |rows: f64| rows * if rows > KEPT_ROWS { KEEP_IN_FILE } else { KEEP };
+        let keep = |rows: f64| rows * if rows > KEPT_MAX { KEEP_IN_FILE } else { KEEP };
         let by_hash = now.iter().any(is_equal);
         let kept = match by_hash {
             true => part.read * READ + keep(part.rows) + before.rows * LOOK,
