@@ -31,7 +31,7 @@ use quintet_base::Value;
 use quintet_ir::equal::{pairs_of, reads_by_outer, uses_below};
 use quintet_ir::expressions::{each_node, subqueries, uses_outer};
 use quintet_ir::plan::JoinKind;
-use quintet_ir::{Expr, Plan};
+use quintet_ir::{CompareOp, Expr, Plan};
 use std::sync::{Arc, Weak};
 
 /// Where a join has come to.
@@ -54,8 +54,10 @@ pub(crate) struct JoinCursor {
     rewound: bool,
     /// What kept rows were made of beside tables: frames of WITH, as they were.
     given: Vec<(usize, Option<Weak<Frames>>)>,
-    /// The inner side without its keys, once it is kept in the place of being asked by them.
+    /// The inner side without its keys, once it is kept in the place of being asked by them; what the keys said of a row is asked of each candidate, since two
+    /// values may share a hash.
     whole: Option<Arc<Plan>>,
+    said: Option<Expr>,
 }
 
 /// What inner rows are found by: equal values of these, over the outer and over the inner frame.
@@ -102,6 +104,7 @@ impl JoinCursor {
             rewound: false,
             given: Vec::new(),
             whole: None,
+            said: None,
         }
     }
 
@@ -212,6 +215,13 @@ impl JoinCursor {
             return false;
         }
         let filter = inner_filter(&plan);
+        let equal = whole.own.iter().zip(&whole.outside);
+        let equal = equal.map(|(own, outside)| Expr::Compare {
+            op: CompareOp::Eq,
+            left: Box::new(own.clone()),
+            right: Box::new(outside.clone()),
+        });
+        self.said = Some(Expr::And(equal.collect()));
         self.keys = Some(Keys {
             outer: whole.outside,
             inner: whole.own,
@@ -373,6 +383,12 @@ impl JoinCursor {
             };
             frame.truncate(width);
             rows.put(row, frame)?;
+            if let Some(said) = &self.said
+                && !env.holds(said, frame)?
+            {
+                env.tick()?;
+                continue;
+            }
             let asked = self.keys.as_ref().is_some_and(|keys| keys.asks_filter);
             let filter = inner_filter(inner).filter(|_| asked);
             if filter.map_or(Ok(true), |filter| env.holds(filter, frame))? {
