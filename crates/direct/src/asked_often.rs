@@ -12,9 +12,9 @@ use quintet_ir::expressions::uses_outer;
 use quintet_ir::plan::Whole;
 use quintet_ir::{Access, Expr, Plan};
 
-/// After how many questions a subquery's plan is to be another one.
-pub(crate) fn turns_after(plan: &Plan) -> Option<u64> {
-    first(plan)?.kept_after
+/// What a subquery's plan reads first, if that is to be kept once many have asked.
+pub(crate) fn asked_by_key(plan: &Plan) -> Option<&Access> {
+    first(plan).filter(|access| access.kept_after.is_some())
 }
 
 /// The plan with its first table kept by what is handed over; `None` where that cannot be.

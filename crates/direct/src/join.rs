@@ -23,14 +23,14 @@
 
 use crate::context::{Env, Halt};
 use crate::cursor::Cursor;
-use crate::kept::{Hash, KeptRows, hash_of};
+use crate::kept::{Hash, KeptRows, has_room, hash_of};
 use crate::outer_ahead::{OuterAhead, inner_access};
 use crate::sieve::{Probe, ProbeKeys, Wanted};
 use crate::with::Frames;
 use quintet_base::Value;
 use quintet_ir::equal::{pairs_of, reads_by_outer, uses_below};
 use quintet_ir::expressions::{each_node, subqueries, uses_outer};
-use quintet_ir::plan::JoinKind;
+use quintet_ir::plan::{JoinKind, KeptAfter};
 use quintet_ir::{CompareOp, Expr, Plan};
 use std::sync::{Arc, Weak};
 
@@ -156,7 +156,7 @@ impl JoinCursor {
         let whole = self.whole.clone();
         let inner = whole.as_deref().unwrap_or(inner);
         loop {
-            if self.width.is_none() && self.turns(inner) {
+            if self.width.is_none() && self.turns(inner, env) {
                 return self.next(plan, env, frame, base);
             }
             let width = match self.width {
@@ -199,11 +199,12 @@ impl JoinCursor {
     }
 
     /// Whether so many outer rows have come that the inner side, asked by key until now, is to be kept whole from here on; true once at most.
-    fn turns(&mut self, inner: &Plan) -> bool {
+    fn turns(&mut self, inner: &Plan, env: &mut Env<'_>) -> bool {
         let Plan::Scan(access) = inner else {
             return false;
         };
-        if access.kept_after != Some(self.passes) {
+        let now = |after: &KeptAfter| after.asked == self.passes;
+        if !access.kept_after.as_ref().is_some_and(now) || !has_room(access, env) {
             return false;
         }
         let Some(whole) = access.whole() else {

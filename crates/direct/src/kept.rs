@@ -15,7 +15,7 @@
 use crate::context::{Env, value_bytes};
 use quintet_base::row::RowLayout;
 use quintet_base::{SqlResult, SqlType, Value};
-use quintet_ir::{Expr, Plan, Spill, out_of_memory};
+use quintet_ir::{Access, Expr, Plan, Spill, out_of_memory};
 use std::hash::{BuildHasher, Hasher};
 
 /// Rows of one piece.
@@ -296,6 +296,24 @@ impl FileRows {
         self.file.read(from, &mut bytes)?;
         Ok(bytes)
     }
+}
+
+/// What a value takes, about, of which nothing is known yet.
+const VALUE_BYTES: usize = 40;
+
+/// Whether memory has room for about so many rows as a table that is asked by key would be kept with.
+pub(crate) fn has_room(access: &Access, env: &mut Env<'_>) -> bool {
+    let columns = match &access.needed {
+        Some(needed) if !env.whole_rows => needed.iter().filter(|needed| **needed).count(),
+        _ => access.table.frame_width(),
+    };
+    let rows = access.kept_after.map_or(0, |after| after.rows) as usize;
+    let bytes = rows.saturating_mul(INDEX_BYTES + VALUE_BYTES * (columns + 1));
+    let fits = env.may_charge_rows(bytes);
+    if fits {
+        env.release(bytes);
+    }
+    fits
 }
 
 /// The columns of a plan's frame that are not NULL because nobody looks at them.

@@ -13,9 +13,10 @@
 //! ```
 //! What a run of the plan has charged goes back when it is over; what is kept stays charged.
 
-use crate::asked_often::{kept_input, turned, turns_after};
+use crate::asked_often::{asked_by_key, kept_input, turned};
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::Cursor;
+use crate::kept::has_room;
 use crate::lookup::Kept;
 use foldhash::fast::RandomState;
 use quintet_base::array::{Array, stacked};
@@ -166,20 +167,25 @@ fn answered(subquery: &Subquery, tested: &[Value], env: &mut Env<'_>) -> Result<
 /// What is asked in the place of the subquery's own plan, once many rows have asked that.
 fn turned_plan(subquery: &Subquery, env: &mut Env<'_>) -> Option<Arc<Plan>> {
     let place = Arc::as_ptr(&subquery.plan).addr();
-    let memory = &mut env.workspace.subqueries;
-    let answers = memory.answers.get_mut(&place)?;
-    if answers.turned.is_none() && answers.turns_after == Some(answers.asked - answers.found) {
-        // Not tried again.
-        answers.turns_after = None;
-        let plan = Arc::new(turned(&subquery.plan)?);
-        // It is kept at once: many have asked.
-        if let Some(input) = kept_input(&plan) {
-            let input = std::ptr::from_ref(input).addr();
-            memory.lookups.insert(input, Kept::Seen);
-        }
-        answers.turned = Some(plan);
+    let answers = env.workspace.subqueries.answers.get_mut(&place)?;
+    if answers.turns_after != Some(answers.asked - answers.found) {
+        return answers.turned.clone();
     }
-    answers.turned.clone()
+    // Not tried again.
+    answers.turns_after = None;
+    if !asked_by_key(&subquery.plan).is_some_and(|access| has_room(access, env)) {
+        return None;
+    }
+    let plan = Arc::new(turned(&subquery.plan)?);
+    let memory = &mut env.workspace.subqueries;
+    // It is kept at once: many have asked.
+    if let Some(input) = kept_input(&plan) {
+        let input = std::ptr::from_ref(input).addr();
+        memory.lookups.insert(input, Kept::Seen);
+    }
+    let answers = memory.answers.get_mut(&place)?;
+    answers.turned = Some(Arc::clone(&plan));
+    Some(plan)
 }
 
 /// A kept answer, or one that `ask` finds and that may be kept.
@@ -198,7 +204,9 @@ fn kept(
         known: HashMap::default(),
         asked: 0,
         found: 0,
-        turns_after: turns_after(&subquery.plan),
+        turns_after: asked_by_key(&subquery.plan)
+            .and_then(|access| access.kept_after)
+            .map(|after| after.asked),
         turned: None,
     });
     answers.asked += 1;

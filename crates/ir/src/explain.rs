@@ -510,8 +510,8 @@ impl Printer {
         if let Some(filter) = &access.filter {
             node.property("Filter", &expr_text(filter, &names));
         }
-        if let Some(rows) = access.kept_after {
-            node.property("Hashed After", &format!("{rows} rows"));
+        if let Some(after) = access.kept_after {
+            node.property("Hashed After", &format!("{} rows", after.asked));
         }
         node
     }

@@ -285,7 +285,16 @@ pub struct Access {
     pub needed: Option<Vec<bool>>,
     /// On the inner side of a join, and where a subquery begins, of a path of one range of equal values: behind so many rows that ask it, all of the table may be read
     /// once and kept, and rows found by hash from then on (see [`Access::whole`]), in any order. `None`: each row asks the path.
-    pub kept_after: Option<u64>,
+    pub kept_after: Option<KeptAfter>,
+}
+
+/// When a table that is asked by key is kept whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeptAfter {
+    /// Rows that ask before.
+    pub asked: u64,
+    /// About how many are kept then. Where these would go to a file, each row goes on asking: it would be answered no sooner from there.
+    pub rows: u64,
 }
 
 /// An access without its keys, and what its rows are found by among all of them.

@@ -36,7 +36,7 @@ use crate::sizes::{READ, READS_RISKED, Sizes, is_one_row, is_whole};
 use crate::watch;
 use quintet_base::{SqlError, SqlResult, SqlType};
 use quintet_ir::expressions::{each_of_node, ranges};
-use quintet_ir::plan::{Access, JoinKind, KeyBound, KeyRange, Path, Plan};
+use quintet_ir::plan::{Access, JoinKind, KeptAfter, KeyBound, KeyRange, Path, Plan};
 use quintet_ir::schema::TableRef;
 use quintet_ir::{Expr, Sought};
 use std::collections::BTreeSet;
@@ -331,7 +331,7 @@ impl State<'_> {
 
     /// After how many rows of what is there a table that these ask by key is kept whole; `None`: never. `unique`: also if each names one row,
     /// which is found by hash no sooner than by its key.
-    fn kept_after(&self, table: &TableRef, path: &Path, unique: bool) -> Option<u64> {
+    fn kept_after(&self, table: &TableRef, path: &Path, unique: bool) -> Option<KeptAfter> {
         let sizes = self.sizes?;
         let first = self.plan.is_none();
         if !first && self.single {
@@ -363,7 +363,7 @@ impl State<'_> {
         &self,
         table: &TableRef,
         choose: &dyn Fn(bool) -> Choice,
-    ) -> Option<(Choice, Option<u64>)> {
+    ) -> Option<(Choice, Option<KeptAfter>)> {
         let (sizes, plan) = (self.sizes?, self.plan.as_ref()?);
         let read = sizes.read(plan).unwrap_or_default();
         if is_whole(plan) || sizes.keeping(table) < READS_RISKED * read * READ {

@@ -5,8 +5,9 @@
 //! condition lets the share through that its form does.
 
 use quintet_base::SpaceId;
+use quintet_ir::expressions::ranges;
 use quintet_ir::function::Volatility;
-use quintet_ir::plan::{Access, JoinKind, Path, Plan, Turns};
+use quintet_ir::plan::{Access, JoinKind, KeptAfter, Path, Plan, Turns};
 use quintet_ir::schema::TableDef;
 use quintet_ir::{CompareOp, Expr};
 use std::cell::RefCell;
@@ -145,7 +146,7 @@ impl<'a> Sizes<'a> {
         let Plan::Scan(access) = plan else {
             return None;
         };
-        let mut keys = quintet_ir::expressions::ranges(&access.path).iter();
+        let mut keys = ranges(&access.path).iter();
         let by_key = keys.any(|range| range.equal.iter().any(Expr::uses_columns));
         let share = access.filter.as_ref().map_or(1.0, share);
         (by_key && !is_one_row(access)).then(|| self.table(&access.table) * share)
@@ -187,14 +188,14 @@ impl<'a> Sizes<'a> {
 
     /// After how many questions by key a table is kept whole: when they have cost a part of what keeping it does. So nobody pays much for not having known how many
     /// there would be. `None`: never, as so many rows would go to a file, where they are found no sooner than by key.
-    pub(crate) fn kept_after(&self, access: &Access) -> Option<u64> {
-        let each = match &access.path {
-            _ if is_one_row(access) => BY_KEY_ONE,
-            Path::Primary(_) => BY_KEY_SIDE_BY_SIDE,
-            _ => BY_KEY_SOME,
-        };
-        let rows = self.keeping(&access.table) * PAID_FIRST / each;
-        (self.table(&access.table) <= KEPT_MAX).then(|| rows.max(ASKED_MIN) as u64)
+    pub(crate) fn kept_after(&self, access: &Access) -> Option<KeptAfter> {
+        let rows = self.table(&access.table);
+        let each = by_key(&access.table, &access.path);
+        let asked = self.keeping(&access.table) * PAID_FIRST / each;
+        (rows <= KEPT_MAX).then(|| KeptAfter {
+            asked: asked.max(ASKED_MIN) as u64,
+            rows: rows as u64,
+        })
     }
 
     /// Rows of tables that a plan reads from one end to the other; `None`: it begins with what a key leads to.
@@ -261,16 +262,28 @@ pub(crate) fn is_whole(plan: &Plan) -> bool {
 
 /// True if the keys name one row at most.
 pub(crate) fn is_one_row(access: &Access) -> bool {
-    let table = &access.table;
-    let width = match access.path {
+    names_one_row(&access.table, &access.path)
+}
+
+fn names_one_row(table: &TableDef, path: &Path) -> bool {
+    let width = match path {
         Path::Primary(_) => table.primary_key.as_ref().map(|key| key.columns.len()),
         Path::Index(number, _) => {
-            let index = &table.indexes[number];
+            let index = &table.indexes[*number];
             index.unique.then_some(index.columns.len())
         }
         Path::Full | Path::Elements(..) => None,
     };
-    matches!(quintet_ir::expressions::ranges(&access.path), [range] if Some(range.equal.len()) == width)
+    matches!(ranges(path), [range] if Some(range.equal.len()) == width)
+}
+
+/// What a row of a join costs that asks by this path.
+pub(crate) fn by_key(table: &TableDef, path: &Path) -> f64 {
+    match path {
+        path if names_one_row(table, path) => BY_KEY_ONE,
+        Path::Primary(_) => BY_KEY_SIDE_BY_SIDE,
+        _ => BY_KEY_SOME,
+    }
 }
 
 /// The share of rows for which a condition is true.

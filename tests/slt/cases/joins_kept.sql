@@ -77,4 +77,11 @@ select count(*) from jkg a where not exists (select 1 from jkh b where b.k = a.k
 select sum((select count(*) from jkh b where b.k = a.k)) from jkg a;
 select sum((select count(*) from jkh b where b.k = a.k and b.n > a.n)) from jkg a;
 select count(*), sum(b.id) from jkg a join jkh b on b.k = a.k + 0;
+set work_mem = '64kB';
+select count(*), count(b.id), sum(b.id) from jka a left join jkb b on b.a_id = a.id;
+select count(*), count(c.a), min(c.v), max(c.v) from jka a left join jkc c on c.a = a.k;
+select sum((select count(*) from jkb b where b.a_id = a.id)) from jka a;
+select count(*), sum(a.id) from jka a where not exists (select 1 from jkb b where b.a_id = a.id);
+reset work_mem;
+select sum((select count(*) from jkb b where b.a_id = a.id)) from jka a;
 drop table jka, jkb, jkc, jkg, jkh;

@@ -7,8 +7,8 @@ use crate::aggregate::{AggregateCall, AggregateFunction};
 use crate::elements::{Sought, Test};
 use crate::expr::Expr;
 use crate::plan::{
-    Access, JoinKind, KeyBound, KeyRange, LockStrength, LockTarget, LockWait, Path, Plan, SortKey,
-    Turns,
+    Access, JoinKind, KeptAfter, KeyBound, KeyRange, LockStrength, LockTarget, LockWait, Path,
+    Plan, SortKey, Turns,
 };
 use crate::schema::TableRef;
 use crate::statement::{Arbiter, ConflictAction, Delete, Insert, OnConflict, Statement, Update};
@@ -285,7 +285,10 @@ impl Reader<'_> {
                 None => None,
             },
             kept_after: match items.part("kept-after") {
-                Some(mut rows) => Some(rows.number("a number of rows")?),
+                Some(mut numbers) => Some(KeptAfter {
+                    asked: numbers.number("how many ask")?,
+                    rows: numbers.number("how many rows are kept")?,
+                }),
                 None => None,
             },
         })

@@ -258,7 +258,8 @@ fn scan(access: &Access) -> Form {
         items.push(Form::list("needed", [Form::text(bits.collect::<String>())]));
     }
     if let Some(after) = access.kept_after {
-        items.push(Form::list("kept-after", [Form::word(after.to_string())]));
+        let numbers = [after.asked, after.rows].map(|number| Form::word(number.to_string()));
+        items.push(Form::list("kept-after", numbers));
     }
     Form::list("scan", items)
 }

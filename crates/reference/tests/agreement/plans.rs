@@ -9,7 +9,9 @@ use crate::tables::one_row;
 use quintet_base::{SqlType, TypeMod, Value};
 use quintet_ir::aggregate::{AggregateCall, AggregateFunction, resolve_aggregate};
 use quintet_ir::function::resolve;
-use quintet_ir::plan::{JoinKind, KeyBound, LockStrength, LockTarget, LockWait, SortKey, Turns};
+use quintet_ir::plan::{
+    JoinKind, KeptAfter, KeyBound, LockStrength, LockTarget, LockWait, SortKey, Turns,
+};
 use quintet_ir::schema::TableRef;
 use quintet_ir::window::{
     Exclusion, FrameBound, FrameMode, WindowCall, WindowFrame, WindowFunction, offset_type,
@@ -606,7 +608,8 @@ impl Plans<'_> {
             inner.filter = Some(self.exprs(&joined).total().condition(1));
         }
         if self.dice.one_in(2) {
-            inner.kept_after = Some(self.dice.below(4) as u64);
+            let asked = self.dice.below(4) as u64;
+            inner.kept_after = Some(KeptAfter { asked, rows: 10 });
         }
         let on = self.dice.one_in(3);
         Plan::Join {

@@ -14,13 +14,11 @@
 //! ```
 
 use super::{State, columns_of};
-use crate::access::{self, Order};
+use crate::access::Order;
 use crate::from::{Leaf, LeafKind, Source};
 use crate::rewrite::is_volatile;
-use crate::sizes::{KEPT_MAX, Sizes, share, values_of};
+use crate::sizes::{KEPT_MAX, Sizes, by_key, share, values_of};
 use quintet_ir::expressions::{ranges, uses_outer};
-use quintet_ir::plan::Path;
-use quintet_ir::schema::TableRef;
 use quintet_ir::{CompareOp, Expr};
 use std::collections::BTreeMap;
 
@@ -34,11 +32,10 @@ const ROWS_MIN: f64 = 10_000.0;
 const VALUES_GUESSED: f64 = 200.0;
 
 // What steps cost, in microseconds, as measured on TPC-H; only their ratios matter.
-const READ: f64 = 0.35;
-const KEEP: f64 = 0.35;
+const READ: f64 = 0.2;
+const KEEP: f64 = 0.3;
 const KEEP_IN_FILE: f64 = 2.0;
 const LOOK: f64 = 0.2;
-const BY_KEY: f64 = 1.0;
 const GIVE: f64 = 0.1;
 const PAIR: f64 = 0.1;
 
@@ -61,8 +58,8 @@ struct Part {
     all: f64,
     read: f64,
     rows: f64,
-    /// Leaves that give it a key, and whether that names one row.
-    keys: Vec<(Set, bool)>,
+    /// Leaves that give it a key, and what it costs to ask it.
+    keys: Vec<(Set, f64)>,
 }
 
 /// A condition over several leaves.
@@ -289,10 +286,9 @@ impl Search {
             let cost = part.read * READ + keep(before.rows) + part.rows * LOOK;
             try_way(cost, Way::Driving);
         }
-        for (needed, one) in &part.keys {
+        for (needed, each) in &part.keys {
             if needed & !set == 0 {
-                let each = if *one { 1.0 } else { 2.0 };
-                try_way(before.rows * each * BY_KEY + rows * READ, Way::ByKey);
+                try_way(before.rows * each + rows * READ, Way::ByKey);
             }
         }
         Best {
@@ -423,7 +419,7 @@ fn keys_of(
     leaf: &Leaf,
     set_of: &dyn Fn(&Expr) -> Option<Set>,
     inner: &[usize],
-) -> Vec<(Set, bool)> {
+) -> Vec<(Set, f64)> {
     let Source::Table(table) = &leaf.source else {
         return Vec::new();
     };
@@ -436,7 +432,7 @@ fn keys_of(
         let exprs = ranges(&choice.path).iter().flat_map(|range| &range.equal);
         let needed = exprs.map(set_of).try_fold(0, |set, one| Some(set | one?));
         if let Some(needed) = needed {
-            found.push((needed, is_one_row(table, &choice)));
+            found.push((needed, by_key(table, &choice.path)));
         }
     };
     note(&|_| true);
@@ -448,17 +444,4 @@ fn keys_of(
         }
     }
     found
-}
-
-fn is_one_row(table: &TableRef, choice: &access::Choice) -> bool {
-    let width = match &choice.path {
-        Path::Primary(_) => table.primary_key.as_ref().map(|key| key.columns.len()),
-        Path::Index(number, _) => {
-            let index = &table.indexes[*number];
-            index.unique.then_some(index.columns.len())
-        }
-        Path::Full | Path::Elements(..) => None,
-    };
-    let is_point = |range: &quintet_ir::KeyRange| Some(range.equal.len()) == width;
-    ranges(&choice.path).iter().all(is_point)
 }
