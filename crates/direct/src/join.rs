@@ -368,7 +368,15 @@ impl JoinCursor {
     ) -> Result<bool, Halt> {
         loop {
             let Kept::Whole { rows, at } = &mut self.kept else {
-                return self.inner.next(inner, env, frame, width);
+                if !self.inner.next(inner, env, frame, width)? {
+                    return Ok(false);
+                }
+                let said = self.said.as_ref();
+                if said.map_or(Ok(true), |said| env.holds(said, frame))? {
+                    return Ok(true);
+                }
+                env.tick()?;
+                continue;
             };
             let row = match at {
                 At::Every(next) if *next < rows.len() => {

@@ -607,9 +607,9 @@ impl Plans<'_> {
         if inner.filter.is_none() && self.dice.one_in(3) {
             inner.filter = Some(self.exprs(&joined).total().condition(1));
         }
-        if self.dice.one_in(2) {
-            let asked = self.dice.below(4) as u64;
-            inner.kept_after = Some(KeptAfter { asked, rows: 10 });
+        if !self.dice.one_in(4) {
+            let asked = self.dice.below(3) as u64;
+            inner.kept_after = Some(KeptAfter { asked, rows: 0 });
         }
         let on = self.dice.one_in(3);
         Plan::Join {
