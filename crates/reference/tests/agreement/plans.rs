@@ -360,6 +360,25 @@ impl Plans<'_> {
         let table = self.table();
         let own = frame_types(&table);
         let scan = Plan::Scan(self.any_access(&table));
+        let key = table.key_columns()[0];
+        let fitting: Vec<usize> = (0..outer.len())
+            .filter(|place| outer[*place] == own[key])
+            .collect();
+        if !fitting.is_empty() && self.dice.one_in(3) {
+            // Asked by key, and after some questions no more.
+            let range = KeyRange {
+                equal: vec![Expr::Outer(0, own[key])],
+                ..KeyRange::default()
+            };
+            let mut asked = access(&table, Path::Primary(vec![range]), 0);
+            asked.kept_after = Some(KeptAfter {
+                asked: self.dice.below(3) as u64,
+                rows: 0,
+            });
+            let handed = Expr::Column(*self.dice.pick(&fitting), own[key]);
+            let column = self.dice.below(own.len());
+            return (Plan::Scan(asked), vec![handed], column);
+        }
         let Some((o, i, ty)) = self.pair(outer, &own).filter(|_| !self.dice.one_in(5)) else {
             return (scan, vec![], 0);
         };
