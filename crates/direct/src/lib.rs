@@ -26,7 +26,7 @@
 //! | `portals` | steps of a call about cursors of its session |
 //! | `ahead` | what a call will read is announced before it begins |
 //! | `nested`, `called` | functions that expressions and FROM items call |
-//! | `subquery`, `lookup` | queries in expressions, and what they keep; rows by their keys; LATERAL |
+//! | `subquery`, `asked_often`, `lookup` | queries in expressions, and what they keep; those that many rows ask; rows by their keys; LATERAL |
 //! | `context` | what a statement runs in: transaction, parameters, memory, cancellation |
 //! | `cursor` | pulling frames through a plan; the small operators |
 //! | `outer_ahead` | outer rows of a join ahead of their turn, for the inner rows they name |

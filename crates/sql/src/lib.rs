@@ -32,6 +32,7 @@
 //! | `expr`, `operator`, `once`, `call`, `subquery`, `subquery_rows`, `row_value`, `document` | scalar expressions; rows in them; JSON of any values |
 //! | `from`, `join_clause`, `function_source`, `sample`, `set_source`, `unnest`, `with`, `recursion`, `search` | sources of rows as they are written |
 //! | `pulled`, `never` | subselects that are parts of the query around them; what has no rows |
+//! | `semi_join` | EXISTS of many rows, as joins |
 //! | `join`, `sizes`, `access`, `condition`, `implied`, `array_key`, `rewrite` | their order and their access paths |
 //! | `select`, `output`, `values`, `set_operation`, `limit`, `locking` | queries |
 //! | `group`, `grouping_sets`, `within_group`, `distinct`, `window` | what queries make of several rows |
