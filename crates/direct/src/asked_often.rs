@@ -10,12 +10,7 @@
 
 use quintet_ir::expressions::uses_outer;
 use quintet_ir::plan::Whole;
-use quintet_ir::{Access, Expr, Plan};
-
-/// What a subquery's plan reads first, if that is to be kept once many have asked.
-pub(crate) fn asked_by_key(plan: &Plan) -> Option<&Access> {
-    first(plan).filter(|access| access.kept_after.is_some())
-}
+use quintet_ir::{Expr, Plan};
 
 /// The plan with its first table kept by what is handed over; `None` where that cannot be.
 pub(crate) fn turned(plan: &Plan) -> Option<Plan> {
@@ -65,7 +60,7 @@ pub(crate) fn turned(plan: &Plan) -> Option<Plan> {
 pub(crate) fn kept_input(plan: &Plan) -> Option<&Plan> {
     match plan {
         Plan::Lookup { input, .. } => Some(input),
-        plan => kept_input(below(plan)?),
+        plan => kept_input(plan.driving()?),
     }
 }
 
@@ -76,27 +71,7 @@ fn all_of(mut parts: Vec<Expr>) -> Option<Expr> {
     }
 }
 
-/// What is read first.
-fn first(plan: &Plan) -> Option<&Access> {
-    match plan {
-        Plan::Scan(access) => Some(access),
-        plan => first(below(plan)?),
-    }
-}
-
-fn below(plan: &Plan) -> Option<&Plan> {
-    match plan {
-        Plan::Join { outer: input, .. }
-        | Plan::Filter { input, .. }
-        | Plan::Project { input, .. }
-        | Plan::Aggregate { input, .. }
-        | Plan::Sort { input, .. }
-        | Plan::Unique { input }
-        | Plan::Limit { input, .. } => Some(input),
-        _ => None,
-    }
-}
-
+/// What is read first, as [`Plan::driving`] leads there.
 fn first_of(plan: &mut Plan) -> Option<&mut Plan> {
     match plan {
         Plan::Scan(_) => Some(plan),

@@ -13,7 +13,7 @@
 //! ```
 //! What a run of the plan has charged goes back when it is over; what is kept stays charged.
 
-use crate::asked_often::{asked_by_key, kept_input, turned};
+use crate::asked_often::{kept_input, turned};
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::Cursor;
 use crate::kept::has_room;
@@ -173,7 +173,8 @@ fn turned_plan(subquery: &Subquery, env: &mut Env<'_>) -> Option<Arc<Plan>> {
     }
     // Not tried again.
     answers.turns_after = None;
-    if !asked_by_key(&subquery.plan).is_some_and(|access| has_room(access, env)) {
+    let asked = subquery.plan.asked_by_key();
+    if !asked.is_some_and(|access| has_room(access, env)) {
         return None;
     }
     let plan = Arc::new(turned(&subquery.plan)?);
@@ -204,7 +205,7 @@ fn kept(
         known: HashMap::default(),
         asked: 0,
         found: 0,
-        turns_after: asked_by_key(&subquery.plan)
+        turns_after: (subquery.plan.asked_by_key())
             .and_then(|access| access.kept_after)
             .map(|after| after.asked),
         turned: None,

@@ -126,9 +126,11 @@ fn key_name(table: &TableDef) -> &str {
 }
 
 /// Turns plans into nodes.
-struct Printer {
+struct Printer<'p> {
     /// Columns carry their table's name: there is more than one table.
     qualified: bool,
+    /// Of a subquery, what it may keep once many have asked.
+    asked: Option<&'p Access>,
 }
 
 fn count_scans(plan: &Plan) -> usize {
@@ -140,6 +142,13 @@ fn count_scans(plan: &Plan) -> usize {
 
 fn list(exprs: &[Expr], names: &[String]) -> Vec<String> {
     exprs.iter().map(|e| expr_text(e, names)).collect()
+}
+
+/// When a table is kept that is asked by key.
+fn hashed_after(node: &mut Node, access: &Access) {
+    if let Some(after) = access.kept_after {
+        node.property("Hashed After", &format!("{} rows", after.asked));
+    }
 }
 
 fn function_scan(name: &str) -> Node {
@@ -160,11 +169,12 @@ fn join_type(kind: JoinKind) -> &'static str {
     }
 }
 
-impl Printer {
-    fn over(plans: &[&Plan]) -> Printer {
+impl<'p> Printer<'p> {
+    fn over(plans: &[&Plan]) -> Printer<'p> {
         let scans: usize = plans.iter().map(|plan| count_scans(plan)).sum();
         Printer {
             qualified: scans > 1,
+            asked: None,
         }
     }
 
@@ -240,7 +250,10 @@ impl Printer {
         let mut node = self.without_subqueries(plan, outer);
         each_of_node(plan, &mut |expr, _| {
             subqueries(expr, &mut |subquery| {
-                let over = Printer::over(&[&subquery.plan]);
+                let over = Printer {
+                    asked: subquery.plan.asked_by_key(),
+                    ..Printer::over(&[&subquery.plan])
+                };
                 node.push(Node::new(SUBPLAN).with(over.node(&subquery.plan, &[])));
             });
         });
@@ -290,8 +303,11 @@ impl Printer {
                 if let Some(on) = on {
                     node.property("Join Filter", &expr_text(on, &self.visible(plan, outer)));
                 }
-                node.with(self.node(left, outer))
-                    .with(self.node(inner, &visible))
+                let mut asked = self.node(inner, &visible);
+                if let Plan::Scan(access) = &**inner {
+                    hashed_after(&mut asked, access);
+                }
+                node.with(self.node(left, outer)).with(asked)
             }
             Plan::Filter { input, predicate } => {
                 let predicate = expr_text(predicate, &self.visible(input, outer));
@@ -510,8 +526,8 @@ impl Printer {
         if let Some(filter) = &access.filter {
             node.property("Filter", &expr_text(filter, &names));
         }
-        if let Some(after) = access.kept_after {
-            node.property("Hashed After", &format!("{} rows", after.asked));
+        if self.asked.is_some_and(|asked| std::ptr::eq(asked, access)) {
+            hashed_after(&mut node, access);
         }
         node
     }

@@ -473,6 +473,29 @@ impl Plan {
         }
     }
 
+    /// What a subquery's plan reads first, if that is to be kept once many rows have asked it.
+    pub fn asked_by_key(&self) -> Option<&Access> {
+        match self {
+            Plan::Scan(access) => access.kept_after.is_some().then_some(access),
+            plan => plan.driving()?.asked_by_key(),
+        }
+    }
+
+    /// The input whose rows a plan goes through as they come, asking or changing what is behind them; `None` of those that ask it again, or several.
+    pub fn driving(&self) -> Option<&Plan> {
+        let drives = matches!(
+            self,
+            Plan::Join { .. }
+                | Plan::Filter { .. }
+                | Plan::Project { .. }
+                | Plan::Aggregate { .. }
+                | Plan::Sort { .. }
+                | Plan::Unique { .. }
+                | Plan::Limit { .. }
+        );
+        self.inputs().into_iter().next().filter(|_| drives)
+    }
+
     /// Types of a plan's own frame.
     pub fn frame_types(&self) -> Vec<SqlType> {
         match self {

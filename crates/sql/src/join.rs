@@ -22,6 +22,8 @@
 //!
 //! A condition on nothing but one subselect or view is asked inside it, as far down as it can go (`push`).
 //!
+//! A table that is asked by key is told from when on it is better kept whole, as it is not known how many rows will ask (`State::kept_after`).
+//!
 //! In a subquery that something is handed to, a leaf without a key is kept by what equals something that is
 //! there or is handed over (`lookup`). The optional side of an outer join may be several leaves (`group`). What nobody looks
 //! at is left out afterwards (`needed`).

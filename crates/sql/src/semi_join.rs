@@ -18,7 +18,7 @@ use crate::join::{is_correlated, join, mark_needed};
 use crate::planner::Planner;
 use crate::pulled::Parts;
 use crate::rewrite::{is_volatile, transform};
-use crate::sizes::{KEEP, LOOK, READ, READS_RISKED};
+use crate::sizes::{KEEP, LOOK, READ, READS_RISKED, is_whole};
 use quintet_base::SqlResult;
 use quintet_base::types::TypeFamily;
 use quintet_ir::expressions::each_node;
@@ -95,7 +95,7 @@ pub(crate) fn settle(
     if alone.single || limited && alone.sorted || rows < ROWS_MIN {
         return Ok(());
     }
-    let is_sure = rows > 0.9 * read;
+    let is_sure = is_whole(&alone.plan);
     let mut chosen = Vec::new();
     for (place, condition) in conditions.iter().enumerate() {
         let Some(found) = known(condition) else {

@@ -1,4 +1,5 @@
-//! About how many rows there are: of tables as the engine counts them, of plans and conditions as their form suggests.
+//! About how many rows there are: of tables as the engine counts them, of plans and conditions as their form suggests. And what it costs to ask
+//! for some of them one by one, beside reading them all once.
 //!
 //! Relies on: who plans, for the counts of tables. Promises: what was asked is remembered, so that a plan can be made
 //! again when tables have grown; the same counts give the same estimates. Does not: know how values are spread: a
@@ -22,7 +23,8 @@ const VALUES_UNKNOWN: f64 = 200.0;
 /// Rows that have a value of a key in common, where it is not known how many do.
 const SOME: f64 = 3.0;
 
-// What is done for many rows costs, in microseconds, as measured; only the ratios matter.
+// What is done for many rows costs, in microseconds, as measured on rows of four columns; only the ratios matter. `join::order` has those of
+// longer rows.
 /// Reading a row where all are read.
 pub(crate) const READ: f64 = 0.1;
 /// Keeping a row to be found.

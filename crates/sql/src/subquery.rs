@@ -12,7 +12,7 @@
 //! | `ARRAY(SELECT …)` | one row: `array_agg` | the array |
 //!
 //! All others are parts of the expression ([`quintet_ir::Subquery`]), evaluated where they stand (decision 32).
-//! Does not: turn correlated subqueries into joins.
+//! Does not: turn correlated subqueries into joins; what is made of EXISTS where many rows ask is `semi_join`'s affair.
 
 use crate::ctid::CTID;
 use crate::expr::Binder;

@@ -256,6 +256,15 @@ fn a_table_that_many_ask_by_key_is_kept_in_the_end() {
             "select * from orders left join line on line.orders = orders.id where orders.id > 7",
             "Hashed After: 60000 rows",
         ),
+        // A subquery turns, LATERAL does not.
+        (
+            "select (select max(price) from line where line.orders = orders.id) from orders",
+            "Hashed After: 60000 rows",
+        ),
+        (
+            "select * from orders, lateral (select max(price) from line where line.orders = orders.id) x",
+            "",
+        ),
         // One row by key is found as soon as by hash.
         (
             "select * from line left join part on part.id = line.part",
